@@ -117,7 +117,6 @@ def nbhd(service: Nbhd, owner: str) -> Things:
     job = service.start_build(owner, site.site_id)
     return {
         "did": owner,
-        "user_did": owner,
         "handle": f"user{number}.bsky.social",
         "neighborhood_id": at.id,
         "hidden_id": hidden.id,

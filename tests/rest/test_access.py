@@ -60,8 +60,9 @@ ACCESS = {
         create_neighborhood .soa  neighborhoods nsoa  neighborhood nsoa  neighborhood@hidden_id=neighborhood_id ..oa
         neighborhood_by_slug nsoa  neighborhood_by_slug@hidden_slug=slug ..oa  change_neighborhood ..oa
         close_neighborhood ..oa  members nsoa  members@hidden_id=neighborhood_id ..oa  past_members ..oa  member nsoa
-        member@hidden_id=neighborhood_id ..oa  join ..oa  join@hidden_id=neighborhood_id ..oa
-        join@stranger=user_did .soa  join@stranger=user_did@hidden_id=neighborhood_id ..oa  leave ..oa  set_role ..oa
+        member@hidden_id=neighborhood_id ..oa  join ..o.  join@stranger=did .s..
+        invitations_of_user ..o.  purge_account ...a  invite ..oa  invitation ..oa  delete_invitation ..oa
+        publish_site ..oa  unpublish_site ..oa  renew_lease ...a  leave ..oa  set_role ..oa
         create_site ..o.  sites_of_user ..oa  deleted_sites_of_user ..oa  site ..oa  site_by_subdomain nsoa
         change_site ..o.  delete_site ..oa  restore_site@deleted_id=site_id ..oa  builds ..oa  start_build ..o.
         build ..oa  delete_build ..oa  finish_build ...a

@@ -229,7 +229,7 @@ def test_nbhd_neighborhood_from_creation_to_a_build(five: Client) -> None:
     assert kim.post(made + "/builds").status == 409
     ended = f"{made}/builds/{job['job_id']}/end"
     assert builder.put(f"{made}/builds/j_another/end", {}).status == 404
-    _done(builder.put(ended, {}), 204)
+    assert _done(builder.put(ended, {}), 200)["status"] == "completed"
     assert builder.put(ended, {}).status == 409
     assert guest.get(f"/subdomains/{label}").json["config"] == site["config"]
     assert kim.get(made + "/builds").json["items"][0]["status"] == "completed"
@@ -239,7 +239,7 @@ def test_nbhd_neighborhood_from_creation_to_a_build(five: Client) -> None:
     _done(kim.delete(f"{home}/members/{ids[1]}"), 204)
     assert (kim.get(home).status, lea.get(home + "/past-members").json["items"][0]["did"]) == (404, ids[1])
     _done(kim.delete(made), 204)
-    _done(kim.post(made.replace("/sites/", "/deleted-sites/") + "/restoration"), 204)
+    _done(kim.post(made.replace("/sites/", "/deleted-sites/") + "/restoration"), 200)
     assert kim.get(made).status == 200
     _done(kim.delete(f"/users/{ids[1]}"), 204)
     assert (guest.get(f"/users/{ids[1]}").status, kim.get(f"/users/{ids[1]}").status) == (404, 200)

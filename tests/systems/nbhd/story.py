@@ -2,6 +2,7 @@
 
 from partita import NotUnique
 from partita_systems.nbhd import design as d
+from partita_systems.nbhd.errors import LastAdmin
 from partita_systems.nbhd.service import Nbhd
 from tests.systems.story_recorder import StoryRecorder, counted_ids
 
@@ -60,6 +61,9 @@ def site(story: StoryRecorder, nbhd: Nbhd, home: str) -> None:
     story("Its builds are read from the table. The document's query also reads the site; its filter drops it.")
     story.show([each.status.value for each in story.db(d.builds_of_site(blog.site_id)).first(10)])
     story.show([each.status.value for each in story.db(d.builds_in_index(blog.site_id)).first(10)])
+    story("She unpublishes it, and publishes it again.")
+    nbhd.unpublish(ALICE, blog.site_id)
+    story.show(nbhd.publish(ALICE, blog.site_id).status)
     story("Alice deletes the site: it moves to `DELETED_SITE#`, and its guard gets a time to live.")
     nbhd.delete_site(ALICE, blog.site_id)
     story.show(list(story.db(d.sites_of_user(ALICE))))
@@ -70,6 +74,8 @@ def site(story: StoryRecorder, nbhd: Nbhd, home: str) -> None:
 
 def farewell(story: StoryRecorder, nbhd: Nbhd, home: str) -> None:
     story.advance(days=3)
+    story("Alice cannot leave: she is the only admin.")
+    story.show_error(lambda: nbhd.leave(home, ALICE), LastAdmin)
     story("Bora leaves. Her membership becomes history, and the member count goes down.")
     nbhd.leave(home, BORA)
     story.show(story.db.one(d.neighborhood(home)).member_count)
@@ -83,3 +89,6 @@ def farewell(story: StoryRecorder, nbhd: Nbhd, home: str) -> None:
     story("After 30 days her profile is hidden, whether or not DynamoDB has deleted it yet.")
     story.advance(days=30)
     story.show(story.db(d.user(BORA)))
+    story("The server purges what is due: her history stays under a pseudonym.")
+    story.show(nbhd.purge_due())
+    story.show([each.did for each in story.db(d.past_members(home))])

@@ -153,6 +153,7 @@ def test_every_operation_works_before_adoption(nbhd: Nbhd, db: Store, clock: Clo
     nbhd.register("did:plc:b", "b.bsky.social", "B")
     nbhd.join(HOME, "did:plc:b")
     nbhd.set_role(HOME, ALICE, d.Role.ADMIN)
+    nbhd.set_role(HOME, "did:plc:b", d.Role.ADMIN)
     nbhd.change_handle(ALICE, "alice.nbhd.city")
     nbhd.rename(HOME, "Uptown")
     nbhd.configure(ALICE, SITE, {"author": "Alice"})

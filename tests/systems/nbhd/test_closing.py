@@ -149,7 +149,7 @@ def test_an_interrupted_closing_can_be_repeated_by_a_former_member(
     nbhd: Nbhd, db: Store, full: str, anonymous: Client
 ) -> None:
     with pytest.raises(Interrupted):
-        interrupted(db, 6, stop).close(full, ALICE)
+        interrupted(db, 7, stop).close(full, ALICE)
     assert db(d.member(full, ALICE)) is None
     assert anonymous.by(BORA).delete(f"/neighborhoods/{full}").status == 403
     assert anonymous.by(ALICE).delete(f"/neighborhoods/{full}").status == 204

@@ -8,6 +8,7 @@ import pytest
 
 from partita import AlreadyExists, InvalidValue, NotFound, NotUnique, ReferenceMissing, Store
 from partita_systems.nbhd import design as d
+from partita_systems.nbhd.errors import LastAdmin
 from partita_systems.nbhd.service import Nbhd
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
@@ -133,3 +134,33 @@ def test_a_site_that_is_deleted_concurrently_exists_once(db: Store, nbhd: Nbhd) 
     assert len(list(db(d.sites_of_user(PEOPLE[0])))) == 1
     assert list(db(d.deleted_sites_of_user(PEOPLE[0]))) == []
     assert nbhd.find_by_subdomain("blog") == db.one(d.site(PEOPLE[0], site.site_id))
+
+
+def test_admins_who_leave_step_down_or_delete_accounts_at_once_leave_one_admin(db: Store, nbhd: Nbhd) -> None:
+    dids = [f"did:plc:admin{number}" for number in range(9)]
+    for number, did in enumerate(dids):
+        nbhd.register(did, f"a{number}.bsky.social", "Admin")
+    home = nbhd.create_neighborhood(dids[0], "Crowded").id
+    for did in dids[1:]:
+        nbhd.join(home, did)
+        nbhd.set_role(home, did, d.Role.ADMIN)
+    ends: list[Callable[[str], object]] = [
+        lambda did: nbhd.leave(home, did),
+        lambda did: nbhd.set_role(home, did, d.Role.MEMBER),
+        nbhd.delete_account,
+    ]
+    ended = successes(lambda number: ends[number % 3](dids[number]), range(len(dids)), LastAdmin)
+    assert ended == len(dids) - 1
+    admins = [each for each in db(d.members(home)) if each.role == d.Role.ADMIN]
+    assert len(admins) == db.one(d.neighborhood(home), consistent=True).admin_count == 1
+    assert db.one(d.user(admins[0].user_did), consistent=True).administered_count == 1
+
+
+def test_of_many_joins_with_one_invitation_one_succeeds(db: Store, nbhd: Nbhd) -> None:
+    creator, guest = "did:plc:creator", "did:plc:guest"
+    nbhd.register(creator, "creator.bsky.social", "C")
+    nbhd.register(guest, "guest.bsky.social", "G")
+    home = nbhd.create_neighborhood(creator, "Private", privacy=d.Privacy.PRIVATE).id
+    nbhd.invite(home, guest, creator)
+    assert successes(lambda _: nbhd.join(home, guest), range(12), NotFound, AlreadyExists) == 1
+    assert count(db, home) == (2, 2)

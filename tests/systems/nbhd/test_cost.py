@@ -12,12 +12,12 @@ from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd, month
 from tests.store.clocks import Clock
 from tests.systems.cost import ONE_READ, costs, put_unchecked
-from tests.systems.nbhd.conftest import ALICE, BORA, disk
+from tests.systems.nbhd.conftest import ALICE, BORA, CHLOE, disk
 
 pytestmark = pytest.mark.slow
 
 
-CROWD = 220
+CROWD = 280
 PAGE = Path(d.__file__).with_name("page.md")
 
 
@@ -30,7 +30,12 @@ def calls(nbhd: Nbhd, clock: Clock) -> list[Get[Any] | Query[Any]]:
     gone = nbhd.create_site(ALICE, "Old blog", "blog", "alice-old").site_id
     nbhd.delete_site(ALICE, gone)
     nbhd.finish_build(ALICE, nbhd.start_build(ALICE, site))
+    nbhd.invite(home, CHLOE, ALICE)
+    nbhd.db.create(d.Purge(did="did:plc:gone", due_at=clock()))
     return [
+        *(d.account(BORA), d.purge("did:plc:gone"), d.purges_due(clock() - timedelta(days=1), clock())),
+        *(d.invitation(CHLOE, home), d.invitations_of_user(CHLOE)),
+        *(d.history_links(BORA), d.history_link(BORA, home, left)),
         *(d.user(ALICE), d.users().page(3), d.users_between(*month(clock().year, 1)).page(3)),
         *(d.neighborhood(home), d.neighborhoods().page(1), d.neighborhoods_by_slug("downtown")),
         *(d.members(home), d.memberships(home), d.member(home, ALICE), d.memberships_of_user(ALICE)),

@@ -1,5 +1,6 @@
 """Every entity can be created, read, changed and deleted, on every backend."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -24,6 +25,11 @@ def test_every_entity_is_created_read_changed_and_deleted(db: Store, clock: Cloc
     past = d.PastMembership(neighborhood_id="n_1", left_at=now, did=ALICE, role=d.Role.MEMBER, member_since=now)
     site = d.Site(did=ALICE, site_id="s_1", title="Blog", template="blog", subdomain="alice", public_url="https://a")
     job = d.BuildJob(job_id="j_1", site_id="s_1", started_at=now)
+    invitation = d.Invitation(
+        did=ALICE, neighborhood_id="n_1", neighborhood_name="Downtown", invited_by="did:plc:b", invited_at=now
+    )
+    link = d.HistoryLink(did=ALICE, neighborhood_id="n_1", left_at=now)
+    purge = d.Purge(did=ALICE, due_at=now)
     life: list[tuple[Any, Get[Any], str, Any]] = [
         (user, d.user(ALICE), "bio", "Community organizer"),
         (home, d.neighborhood("n_1"), "description", "For downtown residents"),
@@ -31,6 +37,9 @@ def test_every_entity_is_created_read_changed_and_deleted(db: Store, clock: Cloc
         (past, d.past_member("n_1", now, ALICE), "role", d.Role.ADMIN),
         (site, d.site(ALICE, "s_1"), "config", {"posts": [{"title": "첫 글", "likes": 3}]}),
         (job, d.build("s_1", now), "status", d.BuildStatus.COMPLETED),
+        (invitation, d.invitation(ALICE, "n_1"), "invited_by", "did:plc:c"),
+        (link, d.history_link(ALICE, "n_1", now), "left_at", now),
+        (purge, d.purge(ALICE), "due_at", now + timedelta(days=1)),
     ]
     assert {type(entity) for entity, *_ in life} == {model.cls for model in d.design.models}
     for entity, call, name, value in life:

@@ -42,11 +42,11 @@ def test_items_on_disk_have_the_document_s_names_and_keys(nbhd: Nbhd, db: Store,
     now = f"{clock():%Y-%m-%dT%H:%M:%S}.000000Z"
     assert stored["USER#did:plc:dan PROFILE"].keys() == {
         *("PK", "SK", "did", "bluesky_handle", "bluesky_did", "display_name", "avatar_url", "bio"),
-        *("created_at", "updated_at", "entity_type"),
+        *("created_at", "updated_at", "entity_type", "administered_count"),
     }
     assert stored[f"NBHD#{home.id} METADATA"].keys() == {
         *("PK", "SK", "id", "name", "slug", "description", "creator_did", "created_at", "member_count"),
-        *("privacy", "settings", "entity_type"),
+        *("privacy", "settings", "entity_type", "admin_count"),
     }
     assert stored[f"NBHD#{home.id} METADATA"]["settings"] == {
         "M": {"allow_site_creation": {"BOOL": True}, "require_email_verification": {"BOOL": False}}
@@ -65,7 +65,7 @@ def test_items_on_disk_have_the_document_s_names_and_keys(nbhd: Nbhd, db: Store,
     }
     assert stored[f"USER#did:plc:dan SITE#{site.site_id}"]["public_url"] == {"S": "https://dan.nbhd.city"}
     assert stored[f"BUILD#{site.site_id} JOB#{now}"].keys() == {
-        *("PK", "SK", "job_id", "site_id", "status", "started_at", "completed_at", "log_url"),
+        *("PK", "SK", "job_id", "site_id", "status", "started_at", "completed_at", "log_url", "lease_until"),
         *("created_at", "ttl"),
     }
 
@@ -320,7 +320,7 @@ def test_leaving_writes_history_without_index_attributes_and_rejoining_keeps_it(
     nbhd.leave(downtown.id, BORA)
     assert [each.left_at.day for each in db(d.past_members(downtown.id))] == [21, 11]
     rows = [item for key, item in disk(db).items() if " HISTORY#" in key]
-    assert len(rows) == 2
+    assert len(rows) == 4  # each with its link
     assert not any(row.keys() & {"user_did", "joined_at", "created_at", "entity_type"} for row in rows)
 
 

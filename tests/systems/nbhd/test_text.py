@@ -49,7 +49,7 @@ def test_the_longest_texts_are_accepted(nbhd: Nbhd, db: Store) -> None:
     user = nbhd.register(did, "h" * 249 + ".net", "이" * 100, bio="글" * 2000)
     home = nbhd.create_neighborhood(did, "n" * 63, description="글" * 2000)
     site = nbhd.create_site(did, "🙂" * 100, "blog", "s" * 63)
-    nbhd.leave(home.id, did)
+    nbhd.close(home.id, did)
     assert db.one(d.user(did)) == user
     assert db.one(d.site(did, site.site_id)) == site
     assert [each.did for each in db(d.past_members(home.id))] == [did]

@@ -14,6 +14,7 @@ class NeighborhoodAccess(NamedTuple):
     neighborhood: d.Neighborhood | None
     role: d.Role | None
     is_deleted: bool = False
+    is_invited: bool = False
 
 
 def neighborhood_access(service: Nbhd, caller: Caller, neighborhood_id: str) -> NeighborhoodAccess:
@@ -46,7 +47,8 @@ def _access(service: Nbhd, caller: Caller, neighborhood: d.Neighborhood) -> Neig
         return NeighborhoodAccess(neighborhood, d.Role.ADMIN)
     member = service.db(d.member(neighborhood.id, account.did))
     if member is None or member.status != d.MembershipStatus.ACTIVE:
-        return NeighborhoodAccess(neighborhood, None)
+        invitation = service.db(d.invitation(account.did, neighborhood.id))
+        return NeighborhoodAccess(neighborhood, None, is_invited=invitation is not None)
     return NeighborhoodAccess(neighborhood, member.role)
 
 
@@ -55,10 +57,9 @@ public = public_if("a public neighborhood", lambda access: access.neighborhood.p
 members = allowed_if("its members", lambda access: access.role is not None)
 neighborhood_admins = allowed_if("its admins", lambda access: access.role == d.Role.ADMIN)
 neighbors = public | members | admin
+invited = allowed_if("an invited user", lambda access: access.is_invited)
 
-leaving_member = caller_is("user_did") & allowed_if(
-    "the holder of an active account", lambda access: not access.is_deleted
-)
+leaving_member = caller_is("did") & allowed_if("the holder of an active account", lambda access: not access.is_deleted)
 
 active_account = public_if("an account that is not deleted", lambda user: user.deleted_at is None)
 active_owner = caller_is("did") & allowed_if(

@@ -5,16 +5,18 @@ Correct items stay unchanged, and every step is independent, so adoption can be 
 
 from collections.abc import Callable
 
-from partita import Adoption, Entity, F, Get, InvalidValue, Store
+from partita import Adoption, AlreadyExists, Entity, F, Get, InvalidValue, Store
 from partita_systems.adopting import IdFields, entity_label
 from partita_systems.nbhd import design as d
+from partita_systems.nbhd.purging import PSEUDONYM
 from partita_systems.nbhd.service import Nbhd
-from partita_systems.nbhd.validation import checked_handle, checked_subdomain, slug_of
+from partita_systems.nbhd.validation import canonical_handle, canonical_subdomain, slug_of
 
 ENTITIES: IdFields = {
     d.User: ("did",),
     d.Neighborhood: ("id",),
     d.Membership: ("neighborhood_id", "user_did"),
+    d.PastMembership: ("neighborhood_id", "did"),
     d.Site: ("did", "site_id"),
 }
 
@@ -40,12 +42,26 @@ def _adopt_item(nbhd: Nbhd, found: Entity, done: Adoption) -> None:
             done.created += nbhd.close(found.id, closer)
         case d.Membership():
             _membership(nbhd, found, done)
+        case d.PastMembership():
+            done.created += _link_history(nbhd, found)
         case d.Site():
             done.rewritten += _subdomain(nbhd, found)
 
 
+def _link_history(nbhd: Nbhd, past: d.PastMembership) -> bool:
+    """Create the link from a user to a past membership, without which a purge would not find it."""
+    if past.did.startswith(PSEUDONYM):
+        return False
+    link = d.HistoryLink(did=past.did, neighborhood_id=past.neighborhood_id, left_at=past.left_at)
+    try:
+        nbhd.db.create(link)
+    except AlreadyExists:
+        return False
+    return True
+
+
 def _handle(nbhd: Nbhd, user: d.User) -> bool:
-    handle = checked_handle(user.bluesky_handle)
+    handle = canonical_handle(user.bluesky_handle)
     if handle == user.bluesky_handle:
         return False
     unchanged = F.bluesky_handle == user.bluesky_handle
@@ -64,7 +80,7 @@ def _slug(nbhd: Nbhd, neighborhood: d.Neighborhood) -> bool:
 
 
 def _subdomain(nbhd: Nbhd, site: d.Site) -> bool:
-    label = checked_subdomain(site.subdomain)
+    label = canonical_subdomain(site.subdomain)
     if label == site.subdomain:
         return False
     with nbhd.db.change(_site_key(site), when=F.subdomain == site.subdomain, system_change=True) as draft:

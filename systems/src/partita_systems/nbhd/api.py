@@ -15,6 +15,7 @@ from partita_systems.nbhd.access import (
     active_owner,
     admin,
     history_access,
+    invited,
     is_public,
     leaving_member,
     neighborhood_access,
@@ -26,8 +27,11 @@ from partita_systems.nbhd.access import (
     published,
     site_access,
 )
+from partita_systems.nbhd.purging import PurgeResult
 from partita_systems.nbhd.service import Nbhd
-from partita_systems.nbhd.validation import checked_config, checked_subdomain, public_url, slug_of
+from partita_systems.nbhd.validation import checked_config, checked_slug, checked_subdomain, public_url
+
+POPULAR = "public, max-age=10"  # lists that everyone reads: a shared cache may answer for ten seconds
 
 api = Api("nbhd", "nbhd.city", d.design, service=Nbhd, about="Neighborhoods and their members' sites.")
 
@@ -51,8 +55,8 @@ def register(service: Nbhd, caller: Caller, new: b.NewUser) -> d.User:
     )
 
 
-api.expose_list("/users", d.users)
-api.expose_list("/users/joined", d.users_between)
+api.expose_list("/users", d.users, cache=POPULAR)
+api.expose_list("/users/joined", d.users_between, cache=POPULAR)
 api.expose_get("/users/{did}", d.user, who=active_account | caller_is("did") | admin)
 api.expose_patch("/users/{did}", d.user, "display_name", "bio", "avatar_url", "profile_images", who=active_owner)
 
@@ -67,24 +71,38 @@ def user_by_handle(service: Nbhd, handle: str) -> d.User:
 
 
 @api.put("/users/{did}/handle", who=active_owner, on=d.user)
-def change_handle(service: Nbhd, did: str, new: b.NewHandle) -> None:
+def change_handle(service: Nbhd, did: str, new: b.NewHandle) -> d.User:
     """Change the handle; it must be free."""
-    service.change_handle(did, new.bluesky_handle)
+    return service.change_handle(did, new.bluesky_handle)
 
 
 @api.delete("/users/{did}", who=caller_is("did") | admin)
 def delete_account(service: Nbhd, did: str, match: IfMatch) -> None:
-    """Delete an account: it leaves every list at once and expires after 30 days."""
+    """Delete an account: it leaves every list at once, can be restored within 30 days, and is then purged.
+
+    The only admin of a neighborhood has to make another member admin first, or close the neighborhood.
+    """
     service.delete_account(did, match.check)
 
 
 @api.post("/users/{did}/restoration", who=caller_is("did") | admin)
-def restore_account(service: Nbhd, did: str) -> None:
+def restore_account(service: Nbhd, did: str) -> d.User:
     """Restore a deleted account within 30 days."""
-    service.restore_account(did)
+    return service.restore_account(did)
 
 
-api.expose_list("/users/{user_did}/memberships", d.memberships_of_user, who=caller_is("user_did") | admin)
+@api.post("/users/{did}/purge", who=group("machine") | admin)
+def purge_account(service: Nbhd, did: str) -> PurgeResult:
+    """Purge an account whose grace period is over, with its sites, builds and memberships; repeating it is safe.
+
+    The server does so by itself; this is for operators.
+    """
+    return service.purge(did)
+
+
+api.background_job(Nbhd.purge_due, every=60)
+api.expose_list("/users/{did}/memberships", d.memberships_of_user, who=caller_is("did") | admin)
+api.expose_list("/users/{did}/invitations", d.invitations_of_user, who=caller_is("did"))
 
 
 @api.get("/users/{did}/neighborhoods", who=caller_is("did") | admin)
@@ -109,16 +127,16 @@ def create_neighborhood(service: Nbhd, caller: Caller, new: b.NewNeighborhood) -
     )
 
 
-api.expose_list("/neighborhoods", d.neighborhoods)
+api.expose_list("/neighborhoods", d.neighborhoods, cache=POPULAR)
 
 
-@api.get("/neighborhoods/{neighborhood_id}", who=neighbors, on=neighborhood_access)
+@api.get("/neighborhoods/{neighborhood_id}", who=neighbors | invited, on=neighborhood_access)
 def neighborhood(service: Nbhd, neighborhood_id: str) -> d.Neighborhood:
     """Get a neighborhood."""
     return service.db.one(d.neighborhood(neighborhood_id))
 
 
-@api.get("/slugs/{slug}", who=neighbors, on=neighborhood_access_by_slug)
+@api.get("/slugs/{slug}", who=neighbors | invited, on=neighborhood_access_by_slug)
 def neighborhood_by_slug(service: Nbhd, slug: str) -> d.Neighborhood:
     """Get a neighborhood by slug."""
     return neighborhood_of_slug(service, slug)
@@ -135,7 +153,7 @@ def change_neighborhood(
         if change.name is not UNSET:
             found.name = change.name
         if change.slug is not UNSET:
-            found.slug = slug_of(change.slug)
+            found.slug = checked_slug(change.slug, found.name)
         if change.description is not UNSET:
             found.description = change.description
         if change.privacy is not UNSET:
@@ -164,38 +182,63 @@ api.expose_list(
 )
 
 
-@api.get("/neighborhoods/{neighborhood_id}/members/{user_did}", who=neighbors, on=neighborhood_access)
-def member(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
+@api.get("/neighborhoods/{neighborhood_id}/members/{did}", who=neighbors, on=neighborhood_access)
+def member(service: Nbhd, neighborhood_id: str, did: str) -> d.Membership:
     """Get a membership."""
-    return service.db.one(d.member(neighborhood_id, user_did))
+    return service.db.one(d.member(neighborhood_id, did))
 
 
 @api.put(
-    "/neighborhoods/{neighborhood_id}/members/{user_did}",
-    who=(public & caller_is("user_did")) | neighborhood_admins | admin,
+    "/neighborhoods/{neighborhood_id}/members/{did}",
+    who=caller_is("did") & (public | invited),
     on=neighborhood_access,
 )
-def join(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
-    """Add a member; to a private neighborhood only its admins can."""
-    return service.join(neighborhood_id, user_did)
+def join(service: Nbhd, neighborhood_id: str, did: str) -> d.Membership:
+    """Join a public neighborhood, or any neighborhood with an invitation."""
+    return service.join(neighborhood_id, did)
 
 
 @api.delete(
-    "/neighborhoods/{neighborhood_id}/members/{user_did}",
+    "/neighborhoods/{neighborhood_id}/members/{did}",
     who=leaving_member | neighborhood_admins | admin,
     on=neighborhood_access,
 )
-def leave(service: Nbhd, neighborhood_id: str, user_did: str) -> None:
-    """End a membership, which becomes history."""
-    service.leave(neighborhood_id, user_did)
+def leave(service: Nbhd, neighborhood_id: str, did: str) -> None:
+    """End a membership, which becomes history; the only admin cannot leave."""
+    service.leave(neighborhood_id, did)
 
 
-@api.put(
-    "/neighborhoods/{neighborhood_id}/members/{user_did}/role", who=neighborhood_admins | admin, on=neighborhood_access
+@api.put("/neighborhoods/{neighborhood_id}/members/{did}/role", who=neighborhood_admins | admin, on=neighborhood_access)
+def set_role(service: Nbhd, neighborhood_id: str, did: str, new: b.NewRole) -> d.Membership:
+    """Set the role of a member; the only admin stays one."""
+    return service.set_role(neighborhood_id, did, new.role)
+
+
+@api.put("/neighborhoods/{neighborhood_id}/invitations/{did}", who=neighborhood_admins | admin, on=neighborhood_access)
+def invite(service: Nbhd, caller: Caller, neighborhood_id: str, did: str) -> d.Invitation:
+    """Invite a user, who accepts by joining; the invitation expires after 30 days."""
+    return service.invite(neighborhood_id, did, caller.name)
+
+
+@api.get(
+    "/neighborhoods/{neighborhood_id}/invitations/{did}",
+    who=(caller_is("did") & invited) | neighborhood_admins | admin,
+    on=neighborhood_access,
 )
-def set_role(service: Nbhd, neighborhood_id: str, user_did: str, new: b.NewRole) -> None:
-    """Set the role of a member."""
-    service.set_role(neighborhood_id, user_did, new.role)
+def invitation(service: Nbhd, neighborhood_id: str, did: str) -> d.Invitation:
+    """Get an invitation."""
+    return service.db.one(d.invitation(did, neighborhood_id))
+
+
+@api.delete(
+    "/neighborhoods/{neighborhood_id}/invitations/{did}",
+    who=(caller_is("did") & invited) | neighborhood_admins | admin,
+    on=neighborhood_access,
+)
+def delete_invitation(service: Nbhd, neighborhood_id: str, did: str) -> None:
+    """Decline or withdraw an invitation."""
+    if service.db.delete(d.invitation(did, neighborhood_id)) is None:
+        raise NotFound(d.Invitation.__name__, {"did": did})
 
 
 # Sites
@@ -261,16 +304,28 @@ def delete_site(service: Nbhd, did: str, site_id: str, match: IfMatch) -> None:
 
 
 @api.post("/users/{did}/deleted-sites/{site_id}/restoration", who=active_owner | admin, on=account)
-def restore_site(service: Nbhd, did: str, site_id: str) -> None:
+def restore_site(service: Nbhd, did: str, site_id: str) -> d.Site:
     """Restore a deleted site."""
-    service.restore_site(did, site_id)
+    return service.restore_site(did, site_id)
+
+
+@api.put("/users/{did}/sites/{site_id}/publication", who=active_owner | admin, on=account)
+def publish_site(service: Nbhd, did: str, site_id: str) -> d.Site:
+    """Publish the last good build of a site again."""
+    return service.publish(did, site_id)
+
+
+@api.delete("/users/{did}/sites/{site_id}/publication", who=active_owner | admin, on=account)
+def unpublish_site(service: Nbhd, did: str, site_id: str) -> d.Site:
+    """Hide a site from everyone but its owner; builds do not publish it again."""
+    return service.unpublish(did, site_id)
 
 
 # Builds
 
 
 @api.get("/users/{did}/sites/{site_id}/builds", who=caller_is("did") | admin)
-def builds(service: Nbhd, did: str, site_id: str, limit: PageSize = 20, cursor: str | None = None) -> Page[d.BuildJob]:
+def builds(service: Nbhd, did: str, site_id: str, limit: PageSize = 10, cursor: str | None = None) -> Page[d.BuildJob]:
     """List the builds of a site, newest first."""
     service.db.one(d.site(did, site_id))
     return service.db(d.builds_of_site(site_id)).page(limit, cursor)
@@ -309,12 +364,22 @@ def delete_build(service: Nbhd, did: str, site_id: str, job_id: str, match: IfMa
 
 
 @api.put("/users/{did}/sites/{site_id}/builds/{job_id}/end", who=group("builder") | admin)
-def finish_build(service: Nbhd, did: str, site_id: str, job_id: str, end: b.BuildEnd) -> None:
-    """Record the end of a build; a successful build publishes the site."""
+def finish_build(service: Nbhd, did: str, site_id: str, job_id: str, end: b.BuildEnd) -> d.BuildJob:
+    """Record the end of a build; a successful build publishes the site, unless it is unpublished."""
+    return service.finish_build(did, _running(service, site_id, job_id), error=end.error, log_url=end.log_url)
+
+
+@api.put("/users/{did}/sites/{site_id}/builds/{job_id}/lease", who=group("builder") | admin)
+def renew_lease(service: Nbhd, did: str, site_id: str, job_id: str) -> d.BuildJob:
+    """Extend the lease of a running build by 15 minutes; after it, another build may start and this one fails."""
+    return service.renew_lease(_running(service, site_id, job_id))
+
+
+def _running(service: Nbhd, site_id: str, job_id: str) -> d.BuildJob:
     job = service.find_build(site_id, job_id)
     if job is None or job.status != d.BuildStatus.RUNNING:
         raise Problem(409, "conflict", f"{job_id} is not the running build of {site_id}")
-    service.finish_build(did, job, error=end.error, log_url=end.log_url)
+    return job
 
 
 api.examples(anonymous="/neighborhoods", signed_in="/neighborhoods?limit=3")

@@ -4,23 +4,23 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from partita_systems.fields import HttpUrl, Line
 from partita_systems.nbhd import design as d
 
-Handle = Annotated[str, Meta(min_length=3, max_length=253, examples=["alice.bsky.social"])]
-Line = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"\S", examples=["Repair Café"])]
-Template = Annotated[Line, Meta(examples=["blog"])]
-Key = Annotated[str, Meta(min_length=1, max_length=1_000)]
-Text = Annotated[str, Meta(max_length=2_000)]
-Label = Annotated[str, Meta(min_length=1, max_length=63, examples=["bread-without-hurry"])]
+Handle = Annotated[Line, Meta(max_length=253, examples=["alice.bsky.social"])]
+Name = Annotated[d.Name, Meta(examples=["Repair Café"])]
+Template = Annotated[Name, Meta(examples=["blog"])]
+Key = Annotated[Line, Meta(max_length=1_000)]
+Label = Annotated[Line, Meta(max_length=63, examples=["bread-without-hurry"])]
 Config = Annotated[dict[str, Any], Meta(examples=[{"author": "Léa", "posts": [{"title": "봄 시장"}]}])]
 
 
 class NewUser(Struct, forbid_unknown_fields=True):
     bluesky_handle: Handle
-    display_name: Annotated[Line, Meta(examples=["Alice Martin"])]
+    display_name: Annotated[Name, Meta(examples=["Alice Martin"])]
     bluesky_did: Annotated[str, Meta(max_length=250, examples=["did:plc:abc123"])] | None = None
-    avatar_url: Text | None = None
-    bio: Text | None = None
+    avatar_url: HttpUrl | None = None
+    bio: d.Text | None = None
 
 
 class NewHandle(Struct, forbid_unknown_fields=True):
@@ -28,9 +28,9 @@ class NewHandle(Struct, forbid_unknown_fields=True):
 
 
 class NewNeighborhood(Struct, forbid_unknown_fields=True):
-    name: Line
+    name: Name
     slug: Label | None = None
-    description: Text = ""
+    description: d.Text = ""
     privacy: d.Privacy = d.Privacy.PUBLIC
     settings: d.Settings | None = None
 
@@ -45,9 +45,9 @@ class ChangedSettings(Struct, forbid_unknown_fields=True):
 class ChangedNeighborhood(Struct, forbid_unknown_fields=True):
     """Fields that are left out stay unchanged."""
 
-    name: Line | UnsetType = UNSET
+    name: Name | UnsetType = UNSET
     slug: Label | UnsetType = UNSET
-    description: Text | UnsetType = UNSET
+    description: d.Text | UnsetType = UNSET
     privacy: d.Privacy | UnsetType = UNSET
     settings: ChangedSettings | UnsetType = UNSET
 
@@ -57,7 +57,7 @@ class NewRole(Struct, forbid_unknown_fields=True):
 
 
 class NewSite(Struct, forbid_unknown_fields=True):
-    title: Line
+    title: Name
     template: Template
     subdomain: Label
     config: Config = {}
@@ -67,7 +67,7 @@ class NewSite(Struct, forbid_unknown_fields=True):
 class ChangedSite(Struct, forbid_unknown_fields=True):
     """Fields that are left out stay unchanged."""
 
-    title: Line | UnsetType = UNSET
+    title: Name | UnsetType = UNSET
     template: Template | UnsetType = UNSET
     subdomain: Label | UnsetType = UNSET
     config: Config | UnsetType = UNSET
@@ -76,5 +76,5 @@ class ChangedSite(Struct, forbid_unknown_fields=True):
 class BuildEnd(Struct, forbid_unknown_fields=True):
     """The end of a build; without an error it was successful."""
 
-    error: Text | None = None
-    log_url: Text | None = None
+    error: d.Text | None = None
+    log_url: HttpUrl | None = None

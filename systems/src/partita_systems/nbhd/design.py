@@ -21,19 +21,25 @@ from partita import (
     OpenEnum,
     Owns,
     References,
+    StoredAs,
     Table,
     Unique,
     Untracked,
     UpdatedAt,
     View,
+    collection,
     get,
     pattern,
     prove,
     query,
 )
+from partita_systems.fields import FreeText, HttpUrl, Line
 
-Line = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=r"\S")]
-Text = Annotated[str, msgspec.Meta(max_length=2000)]
+Name = Annotated[Line, msgspec.Meta(max_length=100)]
+Text = Annotated[FreeText, msgspec.Meta(max_length=2000)]
+GRACE = timedelta(days=30)  # after its deletion, an account can be restored; then it is purged
+INVITATION = timedelta(days=30)
+LEASE = timedelta(minutes=15)  # of a build, since its start or the last sign of life of its builder
 
 
 class Role(OpenEnum):
@@ -54,8 +60,11 @@ class Privacy(OpenEnum):
 
 
 class SiteStatus(OpenEnum):
+    """A site is a draft until its first build. An unpublished one stays so until it is published, whatever is built."""
+
     DRAFT = "draft"
     PUBLISHED = "published"
+    UNPUBLISHED = "unpublished"
 
 
 class BuildStatus(OpenEnum):
@@ -72,8 +81,8 @@ class Shelf(str, enum.Enum):
 
 
 class Image(msgspec.Struct):
-    url: Text
-    size: str | None = None
+    url: HttpUrl
+    size: Name | None = None
 
 
 class Settings(msgspec.Struct, kw_only=True):
@@ -86,8 +95,8 @@ class UserSummary(View):
 
     did: str
     bluesky_handle: Annotated[str, Unique(case_insensitive=True)]
-    display_name: Line
-    avatar_url: Text | None = None
+    display_name: Name
+    avatar_url: HttpUrl | None = None
     profile_images: dict[str, Image] | None = None
     created_at: Annotated[datetime, CreatedAt()] = AUTO
 
@@ -106,7 +115,7 @@ class NeighborhoodSlug(View):
 class NeighborhoodSummary(NeighborhoodSlug):
     """The attributes of a neighborhood in GSI1."""
 
-    name: Line
+    name: Name
     member_count: Annotated[
         int, CountOf(lambda: Membership, when=F.status == MembershipStatus.ACTIVE, via={"id": "neighborhood_id"})
     ] = 0
@@ -122,6 +131,7 @@ INDEXES = (
     Index("GSI3", "user_did", "joined_at"),
     Index("GSI4", "site_id", "created_at", project=BUILD_ATTRIBUTES),
 )
+ACTIVE_ADMIN = (F.role == Role.ADMIN) & (F.status == MembershipStatus.ACTIVE)
 nbhd = Table("nbhd-city", "PK", "SK", INDEXES, ttl="ttl", stream="NEW_AND_OLD_IMAGES", recovery_days=35)
 
 
@@ -130,13 +140,24 @@ class User(UserSummary, Entity, table=nbhd, key=("USER#{did}", "PROFILE")):
     bio: Text | None = None
     updated_at: Annotated[datetime, UpdatedAt()] = AUTO
     deleted_at: datetime | None = None
+    administered_count: Annotated[int, CountOf(lambda: Membership, when=ACTIVE_ADMIN, via={"did": "user_did"})] = 0
 
-    expiry = Expires("deleted_at", after=timedelta(days=30))
+    expiry = Expires("deleted_at", after=GRACE)
+
+
+class Purge(Entity, table=nbhd, key=("USER#{did}", "PURGE")):
+    """A purge that is due when the grace period of a deleted account ends, or that has begun."""
+
+    did: Annotated[str, InKey()]
+    due_at: Annotated[datetime, StoredAs("created_at")]
+
+    queue = Keys("GSI1", "PURGE")
 
 
 class Neighborhood(NeighborhoodSummary, Entity, table=nbhd, key=("NBHD#{id}", "METADATA")):
     description: Text = ""
-    creator_did: Annotated[str, References(lambda: User)]
+    creator_did: Annotated[str | None, References(lambda: User)] = None  # None if the creator's account is purged
+    admin_count: Annotated[int, CountOf(lambda: Membership, when=ACTIVE_ADMIN, via={"id": "neighborhood_id"})] = 0
     privacy: Privacy = Privacy.PUBLIC
     settings: Settings = msgspec.field(default_factory=Settings)
     closed_by: str | None = None  # set while it is being closed: nobody can join, and its memberships become history
@@ -154,6 +175,18 @@ class Membership(Entity, table=nbhd, key=("NBHD#{neighborhood_id}", "MEMBER#{use
     of_user = Keys("GSI3")
 
 
+class Invitation(Entity, table=nbhd, key=("USER#{did}", "INVITATION#{neighborhood_id}")):
+    """An invitation to a neighborhood, which its member accepts by joining; it expires after 30 days."""
+
+    did: Annotated[str, InKey(), References(lambda: User)]
+    neighborhood_id: Annotated[str, InKey()]
+    neighborhood_name: Name
+    invited_by: str
+    invited_at: datetime
+
+    expiry = Expires("invited_at", after=INVITATION)
+
+
 class PastMembership(Entity, table=nbhd, key=("NBHD#{neighborhood_id}", "HISTORY#{left_at}#{did}")):
     """A former membership, without index attributes; never expires."""
 
@@ -164,12 +197,20 @@ class PastMembership(Entity, table=nbhd, key=("NBHD#{neighborhood_id}", "HISTORY
     member_since: datetime
 
 
+class HistoryLink(Entity, table=nbhd, key=("USER#{did}", "HISTORY#{neighborhood_id}#{left_at}")):
+    """Finds the history of a user, which is stored under its neighborhood, when the account is purged."""
+
+    did: Annotated[str, InKey()]
+    neighborhood_id: Annotated[str, InKey()]
+    left_at: Annotated[datetime, InKey()]
+
+
 class Site(Entity, table=nbhd, key=("USER#{did}", "{shelf}#{site_id}")):
     did: Annotated[str, InKey(), References(lambda: User)]
     shelf: Annotated[Shelf, InKey(), Untracked()] = Shelf.SITE
     site_id: str
-    title: Line
-    template: Line
+    title: Name
+    template: Name
     status: Annotated[SiteStatus, Untracked()] = SiteStatus.DRAFT
     subdomain: Annotated[str, Unique(case_insensitive=True)]
     neighborhood_id: str | None = None
@@ -183,16 +224,23 @@ class Site(Entity, table=nbhd, key=("USER#{did}", "{shelf}#{site_id}")):
     expiry = Expires("deleted_at", after=timedelta(days=7))
 
 
-class BuildJob(Entity, table=nbhd, key=("BUILD#{site_id}", "JOB#{started_at}")):
+class BuildSummary(View):
+    """The attributes of a build in GSI4."""
+
     job_id: str
     site_id: str
     status: BuildStatus = BuildStatus.RUNNING
     started_at: datetime
     completed_at: datetime | None = None
     error: Text | None = None
-    log_url: Text | None = None
+    log_url: HttpUrl | None = None
 
     of_site = Keys("GSI4", sk="{started_at}")
+
+
+class BuildJob(BuildSummary, Entity, table=nbhd, key=("BUILD#{site_id}", "JOB#{started_at}")):
+    lease_until: datetime | None = None  # absent in jobs of other code: LEASE after `started_at`
+
     one_at_a_time = Unique("site_id", when=F.status == BuildStatus.RUNNING)
     expiry = Expires("started_at", after=timedelta(days=90))
 
@@ -202,6 +250,20 @@ class BuildJob(Entity, table=nbhd, key=("BUILD#{site_id}", "JOB#{started_at}")):
 
 @pattern
 def user(did: str) -> Item[User]: ...
+@pattern
+def account(did: str) -> Items[User | Site | Invitation | HistoryLink | Purge]:
+    """Everything in the partition of a user."""
+    return collection(User, Site, Invitation, HistoryLink, Purge)(did)
+
+
+@pattern
+def purge(did: str) -> Item[Purge]: ...
+@pattern
+def purges_due(since: datetime, until: datetime) -> Items[Purge]:
+    """Purges that are due in a time, first the one that has been due longest."""
+    return Purge.queue.between(since, until)
+
+
 @pattern(UserSummary.listed.newest_first())
 def users() -> Items[UserSummary]:
     """All users, newest first."""
@@ -239,9 +301,23 @@ def memberships(neighborhood_id: str) -> Items[Membership]:
 
 
 @pattern
-def member(neighborhood_id: str, user_did: str) -> Item[Membership]: ...
-@pattern(Membership.of_user.newest_first())
-def memberships_of_user(user_did: str) -> Items[Membership]: ...
+def member(neighborhood_id: str, did: str) -> Item[Membership]:
+    return get(Membership, neighborhood_id, did)
+
+
+@pattern
+def memberships_of_user(did: str) -> Items[Membership]:
+    return Membership.of_user.query(did).newest_first()
+
+
+@pattern
+def invitation(did: str, neighborhood_id: str) -> Item[Invitation]: ...
+@pattern
+def invitations_of_user(did: str) -> Items[Invitation]: ...
+@pattern
+def history_links(did: str) -> Items[HistoryLink]: ...
+@pattern
+def history_link(did: str, neighborhood_id: str, left_at: datetime) -> Item[HistoryLink]: ...
 @pattern
 def past_member(neighborhood_id: str, left_at: datetime, did: str) -> Item[PastMembership]: ...
 @pattern(query(PastMembership).newest_first())
@@ -271,12 +347,12 @@ def deleted_site(did: str, site_id: str) -> Item[Site]:
 
 @pattern
 def build(site_id: str, started_at: datetime) -> Item[BuildJob]: ...
-@pattern(query(BuildJob).newest_first())
+@pattern(query(BuildJob).newest_first().page(10))
 def builds_of_site(site_id: str) -> Items[BuildJob]: ...
 
 
-@pattern(BuildJob.of_site.where(F.job_id.exists()).newest_first().page(10))
-def builds_in_index(site_id: str) -> Items[BuildJob]:
+@pattern(BuildSummary.of_site.where(F.job_id.exists()).newest_first().page(10))
+def builds_in_index(site_id: str) -> Items[BuildSummary]:
     """The documented query: its range includes the site itself, so a filter keeps items with a `job_id`."""
 
 

@@ -1,10 +1,11 @@
 """Errors of nbhd.city that name the field of the caller."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
 from partita import ConditionFailed, InvalidValue, OpenEnum
+from partita_systems.nbhd import design as d
 
 M = TypeVar("M", bound=OpenEnum)
 
@@ -16,6 +17,18 @@ def checked_enum(entity: str, field: str, value: M) -> M:
         values = ", ".join(each.value for each in members)
         raise InvalidValue(entity, f"{value.value!r} is not valid; use {values}", field)
     return value
+
+
+class LastAdmin(ConditionFailed):
+    """The only active admin of some neighborhoods would be no admin any more."""
+
+    def __init__(self, did: str, neighborhood_ids: Iterable[str]) -> None:
+        super().__init__(d.Membership.__name__, {"user_did": did})
+        self.neighborhood_ids = tuple(neighborhood_ids)
+
+    def __str__(self) -> str:
+        names = ", ".join(self.neighborhood_ids)
+        return f"{self.key['user_did']} is the only admin of {names}; make another member admin first, or close it"
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from partita import AlreadyExists, NotFound, NotUnique, SeedStep, Store
+from partita import AlreadyExists, InvalidValue, NotFound, NotUnique, SeedStep, Store
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd
 from partita_systems.seed_steps import NumberedStep, store_at
@@ -100,15 +100,20 @@ class _Neighborhood(_Step):
         home = nbhd.find_by_slug(self.unique(name))
         assert home is not None
         for days, other in enumerate(others, 1):
-            self._member(db, home.id, self.did(other), at + timedelta(days=days), stays=days % 6 != 0)
+            self._member(db, home, self.did(other), at + timedelta(days=days), stays=days % 6 != 0)
 
-    def _member(self, db: Store, home: str, did: str, at: datetime, *, stays: bool) -> None:
+    def _member(self, db: Store, home: d.Neighborhood, did: str, at: datetime, *, stays: bool) -> None:
         until = at + timedelta(days=20)
-        if db(d.past_member(home, until, did)) is None:
-            with suppress(AlreadyExists):
-                self.service(db, at).join(home, did)
-            if not stays:
-                self.service(db, until).leave(home, did)
+        if db(d.past_member(home.id, until, did)) is not None:
+            return
+        nbhd = self.service(db, at)
+        with suppress(AlreadyExists, InvalidValue):  # a member already
+            if home.privacy == d.Privacy.PRIVATE:
+                assert home.creator_did is not None
+                nbhd.invite(home.id, did, home.creator_did)
+            nbhd.join(home.id, did)
+        if not stays:
+            self.service(db, until).leave(home.id, did)
 
 
 class _Site(_Step):

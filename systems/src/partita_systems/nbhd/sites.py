@@ -1,7 +1,7 @@
 """Sites and their builds: creation, deletion and restoration, and builds with one running at a time."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from partita import (
@@ -11,12 +11,13 @@ from partita import (
     Get,
     InvalidValue,
     NotFound,
+    NotUnique,
     ReferenceMissing,
     time_in_id,
 )
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.errors import condition_errors
-from partita_systems.nbhd.validation import checked_config, checked_subdomain, public_url
+from partita_systems.nbhd.validation import canonical_subdomain, checked_config, checked_subdomain, public_url
 from partita_systems.service_base import ServiceBase
 
 NOT_DELETED = F.deleted_at.is_absent()
@@ -100,7 +101,7 @@ class Sites(ServiceBase):
 
     def find_by_subdomain(self, subdomain: str) -> d.Site | None:
         """A site by subdomain, with two GetItems (guard, site); a deleted site is not found but keeps its subdomain."""
-        site = self.db.find_by_unique(d.Site, "subdomain", checked_subdomain(subdomain))
+        site = self.db.find_by_unique(d.Site, "subdomain", canonical_subdomain(subdomain))
         return site if site is not None and site.shelf == d.Shelf.SITE else None
 
     def delete_site(self, did: str, site_id: str, check: Callable[[d.Site], None] = no_check) -> None:
@@ -116,19 +117,45 @@ class Sites(ServiceBase):
 
         self.db.update(d.site(did, site_id), mark)
 
-    def restore_site(self, did: str, site_id: str) -> None:
+    def restore_site(self, did: str, site_id: str) -> d.Site:
         with self.db.change(d.deleted_site(did, site_id)) as draft:
             draft.shelf = d.Shelf.SITE
             draft.deleted_at = None
+        return self.db.one(d.site(did, site_id), consistent=True)
+
+    def unpublish(self, did: str, site_id: str) -> d.Site:
+        """Hide a site from everyone but its owner; builds do not publish it again, `publish` does."""
+
+        def edit(site: d.Site) -> None:
+            site.status = d.SiteStatus.UNPUBLISHED
+
+        return self.db.update(d.site(did, site_id), edit)
+
+    def publish(self, did: str, site_id: str) -> d.Site:
+        """Show the last good build of an unpublished site again."""
+
+        def edit(site: d.Site) -> None:
+            site.status = d.SiteStatus.DRAFT if site.built_at is None else d.SiteStatus.PUBLISHED
+
+        return self.db.update(d.site(did, site_id), edit)
 
     # Builds
 
     def start_build(self, did: str, site_id: str) -> d.BuildJob:
-        """Start a build of a site, unless one is running."""
+        """Start a build of a site, unless one is running; one whose builder has stopped fails first."""
+        try:
+            return self._start_build(did, site_id)
+        except NotUnique:
+            running = self.running_build(site_id)
+            if running is None or not self._fail_if_abandoned(running):
+                raise
+        return self._start_build(did, site_id)
+
+    def _start_build(self, did: str, site_id: str) -> d.BuildJob:
         job_id = self.new_id("j")
         started_at = time_in_id(job_id)
         assert started_at is not None
-        job = d.BuildJob(job_id=job_id, site_id=site_id, started_at=started_at)
+        job = d.BuildJob(job_id=job_id, site_id=site_id, started_at=started_at, lease_until=self.now() + d.LEASE)
         errors = {
             "User": InvalidValue("BuildJob", "the account of its owner is deleted", "site_id"),
             "Site": InvalidValue("BuildJob", f"{did} has no site {site_id}", "site_id"),
@@ -137,6 +164,28 @@ class Sites(ServiceBase):
             transaction.check(d.user(did), NOT_DELETED)
             transaction.check(d.site(did, site_id), F.site_id == site_id)
             return transaction.create(job)
+
+    def renew_lease(self, job: d.BuildJob) -> d.BuildJob:
+        """A sign of life of the builder: the lease of a running build begins again."""
+        here = d.build(job.site_id, job.started_at)
+        with self.db.change(here, when=F.status == d.BuildStatus.RUNNING, system_change=True) as draft:
+            draft.lease_until = self.now() + d.LEASE
+        return self.db.one(here, consistent=True)
+
+    def _fail_if_abandoned(self, job: d.BuildJob) -> bool:
+        """Fail a running build whose lease has ended; returns False if it has not, or if the builder is back."""
+        lease_until = job.lease_until or job.started_at + d.LEASE
+        if lease_until > self.now():
+            return False
+        same = F.lease_until.is_absent() if job.lease_until is None else F.lease_until == job.lease_until
+        with suppress(ConditionFailed, NotFound):
+            still = (F.status == d.BuildStatus.RUNNING) & same
+            with self.db.change(d.build(job.site_id, job.started_at), when=still) as ended:
+                ended.status = d.BuildStatus.FAILED
+                ended.completed_at = self.now()
+                ended.error = f"the builder has stopped: no sign of life for {d.LEASE.seconds // 60} minutes"
+            return True
+        return False
 
     def running_build(self, site_id: str) -> d.BuildJob | None:
         """The running build of a site, with two GetItems (guard, job)."""
@@ -159,19 +208,36 @@ class Sites(ServiceBase):
                 raise
             return False
 
-    def finish_build(self, did: str, job: d.BuildJob, *, error: str | None = None, log_url: str | None = None) -> None:
-        """End a running build. A successful build publishes the site in the same transaction."""
+    def finish_build(
+        self, did: str, job: d.BuildJob, *, error: str | None = None, log_url: str | None = None
+    ) -> d.BuildJob:
+        """End a running build. A successful build publishes the site in the same transaction, unless unpublished."""
+        site = d.site(did, job.site_id)
         try:
-            self._end_build(job, d.site(did, job.site_id), error, log_url)
+            try:
+                self._end_build(job, site, error, log_url, d.SiteStatus.PUBLISHED)
+            except ConditionFailed as failed:
+                if failed.entity != d.Site.__name__ or error is not None:
+                    raise
+                self._end_build(job, site, error, log_url, None)
         except (NotFound, ConditionFailed) as missing:
             if missing.entity != d.Site.__name__:
                 raise
             self.db.one(
                 d.deleted_site(did, job.site_id), consistent=True
             )  # raises NotFound if it is not the user's site
-            self._end_build(job, None, error or "the site was deleted during the build", log_url)
+            self._end_build(job, None, error or "the site was deleted during the build", log_url, None)
+        return self.db.one(d.build(job.site_id, job.started_at), consistent=True)
 
-    def _end_build(self, job: d.BuildJob, site: Get[d.Site] | None, error: str | None, log_url: str | None) -> None:
+    def _end_build(
+        self,
+        job: d.BuildJob,
+        site: Get[d.Site] | None,
+        error: str | None,
+        log_url: str | None,
+        becomes: d.SiteStatus | None,
+    ) -> None:
+        """End a build. A built site becomes published, if it is not unpublished, or (None) keeps its status."""
         now = self.now()
         with self.db.transaction() as transaction:
             ended = transaction.change(d.build(job.site_id, job.started_at), when=F.status == d.BuildStatus.RUNNING)
@@ -180,8 +246,10 @@ class Sites(ServiceBase):
             ended.error = error
             ended.log_url = log_url
             if site is not None and error is None:
-                built = transaction.change(site)
-                built.status = d.SiteStatus.PUBLISHED
+                when = None if becomes is None else F.status != d.SiteStatus.UNPUBLISHED
+                built = transaction.change(site, when=when)
                 built.built_at = now
+                if becomes is not None:
+                    built.status = becomes
             elif site is not None:
                 transaction.check(site, F.site_id == job.site_id)

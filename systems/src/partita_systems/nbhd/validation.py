@@ -1,4 +1,4 @@
-"""Validation of DIDs, handles, slugs, subdomains and site configs."""
+"""Validation of DIDs, handles, slugs, subdomains and site configs; names that nobody can take."""
 
 import re
 from typing import Any
@@ -7,6 +7,7 @@ from unicodedata import normalize
 import msgspec
 
 from partita import InvalidValue
+from partita_systems.nbhd.reserved_names import RESERVED
 
 MAX_LABEL_LENGTH = 63  # of a DNS label; slugs have the same limit
 MAX_CONFIG_BYTES = 256 * 1024  # as JSON; DynamoDB counts at most half as much again, so the item stays below 400 KB
@@ -26,6 +27,18 @@ def checked_did(did: str, field: str) -> str:
 
 def checked_handle(handle: str) -> str:
     """A Bluesky handle, with or without its leading `@`: `alice.bsky.social`, `alice@bsky.social`."""
+    name = canonical_handle(handle)
+    if first_label(name) in RESERVED:
+        raise InvalidValue("User", f"{handle!r} begins with a reserved name", "bluesky_handle", value=handle)
+    return name
+
+
+def first_label(handle: str) -> str:
+    return re.split("[.@]", handle.casefold(), maxsplit=1)[0]
+
+
+def canonical_handle(handle: str) -> str:
+    """A handle as it is stored; reserved names are accepted."""
     name = normalize("NFC", handle.strip().removeprefix("@"))
     if not _HANDLE.fullmatch(name) or "." not in name or len(name) > 253:
         raise InvalidValue(
@@ -49,8 +62,24 @@ def slug_of(name: str) -> str:
     return slug
 
 
+def checked_slug(slug: str | None, name: str) -> str:
+    """The slug of a new neighborhood, or of its name if it has none of its own; reserved names are rejected."""
+    found = slug_of(slug or name)
+    if found in RESERVED:
+        raise InvalidValue("Neighborhood", f"{found!r} is a reserved name", "slug" if slug else "name")
+    return found
+
+
 def checked_subdomain(subdomain: str) -> str:
-    """A DNS label, in lower case."""
+    """A DNS label, in lower case; reserved names are rejected, and labels that look like encoded ones (`xn--`)."""
+    label = canonical_subdomain(subdomain)
+    if label in RESERVED or label[2:4] == "--":
+        raise InvalidValue("Site", f"{label!r} is a reserved name", "subdomain")
+    return label
+
+
+def canonical_subdomain(subdomain: str) -> str:
+    """A subdomain as it is stored; reserved names are accepted."""
     label = subdomain.strip().lower()
     if not _SUBDOMAIN.fullmatch(label) or len(label) > MAX_LABEL_LENGTH:
         raise InvalidValue(
