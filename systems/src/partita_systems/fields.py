@@ -4,10 +4,13 @@ Their patterns also work in JavaScript, so that clients can check them by the Op
 end of the text (`$` in Python also matches before a final newline).
 """
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from msgspec import Meta
 
+from partita import convert
+from partita.errors import Step
 from partita.validation import describe_pattern
 
 _SPACES = r" \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
@@ -57,3 +60,26 @@ HttpsUrl = Annotated[str, Meta(max_length=2_000, pattern=HTTPS_URL)]
 """An address with https://."""
 Email = Annotated[str, Meta(min_length=3, max_length=254, pattern=EMAIL)]
 """An e-mail address: a name, @, and a host."""
+
+
+def check_texts(value: Any, entity: str, *path: Step) -> None:
+    """Checks the texts and names in an untyped value, at any depth; raises InvalidValue that names the place.
+
+    >>> check_texts({"size": ["10 mm", "\\x00"]}, "Part", "data")
+    Traceback (most recent call last):
+    partita.errors.InvalidValue: Part.data.size[1]: must not contain control characters other than line breaks and tabs
+    """
+    match value:
+        case str():
+            convert(value, _FREE_TEXT, entity, *path)
+        case list():
+            for number, each in enumerate(value):
+                check_texts(each, entity, *path, number)
+        case Mapping():
+            for name, each in value.items():
+                convert(name, _LINE, entity, *path)
+                check_texts(each, entity, *path, name)
+
+
+_LINE: Any = Line
+_FREE_TEXT: Any = FreeText

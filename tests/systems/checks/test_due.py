@@ -98,3 +98,12 @@ def test_a_change_over_http_answers_with_the_new_due_time(ana: Client, runner: C
     assert [each["check"]["checkId"] for each in runner.post("/claims", {}).json["items"]] == [check]
     assert ana.post(f"/checks/{check}/pause").json["status"] == "PAUSED"
     assert ana.post(f"/checks/{check}/resume").json["status"] == "ACTIVE"
+
+
+def test_a_run_is_not_an_edit(checks: Checks, check: d.Check, clock: Clock) -> None:
+    before = checks.db.one(d.check(check.check_id))
+    clock.passes(hours=1)
+    checks.run_due(lambda _: DOWN)
+    after = checks.db.one(d.check(check.check_id))
+    assert (after.updated_at, after.created_at) == (before.updated_at, before.created_at)
+    assert after.last_executed_at == clock()

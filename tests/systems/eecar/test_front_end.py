@@ -42,6 +42,8 @@ PART: dict[str, Any] = {
     "quantity": 3,
 }
 
+USAGE = {"industry": "ESS", "application": "저장"}
+
 
 # Words in English and Korean
 
@@ -163,6 +165,23 @@ def test_bad_text_of_a_part_is_rejected_naming_the_field(seller: Client, change:
     reply = seller.post("/parts", PART | change)
     assert (reply.status, reply.json["field"]) == (422, field)
     assert "\\" not in reply.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"spec": {"thermalProps": {"최고온도": "\x00"}}}, "spec.thermalProps.최고온도"),
+        ({"spec": {"chemicalProps": {"a": [{"b": "\x07"}]}}}, "spec.chemicalProps.a[0].b"),
+        ({"spec": {"recyclingInfo": {"\x00": 1}}}, "spec.recyclingInfo"),
+        ({"usages": [USAGE | {"requirements": {"인증": "\x00"}}]}, "usages[0].requirements.인증"),
+    ],
+)
+def test_texts_in_untyped_maps_are_checked_too(seller: Client, db: Store, change: dict[str, Any], field: str) -> None:
+    reply = seller.post("/parts", PART | change)
+    assert (reply.status, reply.json["field"]) == (422, field)
+    bulk = seller.post("/parts/bulk", {"parts": [PART, PART | change]})
+    assert (bulk.status, bulk.json["field"]) == (422, f"parts[1].{field}")
+    assert disk(db) == {}
 
 
 @pytest.mark.parametrize(

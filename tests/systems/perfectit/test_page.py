@@ -11,6 +11,7 @@ from partita_systems.perfectit.cards import Content
 from partita_systems.perfectit.service import PerfectIt
 from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import OIL, people, published
+from tests.systems.perfectit.rate import rate
 
 PAGE = Path(d.__file__).with_name("page.md").read_text(encoding="utf-8")
 CELLS = 4
@@ -70,3 +71,8 @@ def test_generated_page_has_every_entity_and_pattern() -> None:
         assert f"### {name}\n" in printed
     for name in d.design.patterns:
         assert f"### `{name}(" in printed
+
+
+def test_the_rate_of_votes_is_published() -> None:
+    assert re.search(r"One card accepts\s+fewer.*?\d+ per second in memory", PAGE, re.DOTALL)
+    assert rate("memory:", threads=2, votes=10) > 0

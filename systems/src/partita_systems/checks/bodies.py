@@ -13,7 +13,7 @@ TypeName = Annotated[
     fields.Line,
     Meta(max_length=60, description="A registered check type; `GET /types` lists them.", examples=["AVAILABILITY"]),
 ]
-Url = Annotated[str, Meta(min_length=8, max_length=2000, examples=["https://example.com/"])]
+Url = Annotated[fields.Line, Meta(max_length=2000, examples=["https://example.com/"])]
 Delay = Annotated[int, Meta(ge=d.MIN_DELAY_MS, le=7 * 24 * 3600 * 1000, examples=[60_000])]
 Days = Annotated[int, Meta(ge=1, le=30)]
 Attributes = Annotated[dict[str, Any], Meta(examples=[{"keyword": "welcome"}])]

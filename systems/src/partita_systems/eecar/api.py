@@ -37,7 +37,8 @@ def offer_part(service: Eecar, caller: Caller, new: b.NewPart) -> d.Part:
 @api.post("/parts/bulk", who=signed_in, status=201)
 def offer_parts(service: Eecar, caller: Caller, new: b.NewParts) -> b.Parts:
     """Offer several parts in one request, all or none; with specifications and usages, at most 100 items."""
-    return b.Parts(service.parts.offer_many([each.parts(caller.name) for each in new.parts]))
+    parts = [each.parts(caller.name, "parts", number) for number, each in enumerate(new.parts)]
+    return b.Parts(service.parts.offer_many(parts))
 
 
 api.expose_me()
@@ -111,7 +112,19 @@ api.expose_get("/parts/{part_id}/spec", d.spec)
 api.expose_get("/parts/{part_id}/vector", d.vector)
 api.expose_list("/parts/{part_id}/usages", d.usages)
 api.expose_get(USAGE, d.usage)
-api.expose_patch(USAGE, d.usage, *b.USAGE, who=seller, on=d.part)
+
+
+@api.patch(USAGE, who=seller, on=d.part)
+def change_usage(service: Eecar, part_id: str, usage_id: str, change: b.ChangedUsage, match: IfMatch) -> d.Usage:
+    """Change the given fields of a usage."""
+
+    def edit(usage: d.Usage) -> None:
+        match.check(usage)
+        change.apply(usage)
+
+    return service.db.update(d.usage(part_id, usage_id), edit)
+
+
 api.expose_delete(USAGE, d.usage, who=seller, on=d.part, name="delete_usage")
 api.expose_delete("/parts/{part_id}/spec", d.spec, who=seller, on=d.part, name="delete_spec")
 api.expose_delete("/parts/{part_id}/vector", d.vector, who=machines, name="delete_vector")

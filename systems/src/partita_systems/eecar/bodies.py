@@ -12,7 +12,6 @@ from partita_systems.eecar.conditions import ConditionWord, condition_of
 from partita_systems.eecar.parts import NewPart as PartWithSpec
 from partita_systems.eecar.proposals import Answer
 
-USAGE = ("industry", "application", "requirements", "success_case", "description")
 NEED = ("company_name", "industry", "production_process", "target_application", "priority")
 """The fields that PATCH can change."""
 
@@ -27,7 +26,7 @@ S3Key = Annotated[Line, Meta(examples=["vectors/p_01.bin"])]
 Year = Annotated[int, Meta(ge=1900, le=2100, examples=[2024])]
 Email = Annotated[fields.Email, Meta(examples=["buyer@example.com"])]
 Phone = Annotated[d.Line, Meta(examples=["010-1234-5678"])]
-PartId = Annotated[str, Meta(min_length=1, max_length=100)]
+PartId = Annotated[fields.Line, Meta(max_length=100)]
 Price = Annotated[int, Meta(ge=0, le=10**12, examples=[4_500_000])]
 MinSpecs = Annotated[
     dict[str, Any],
@@ -81,9 +80,14 @@ class NewSpec(Struct, forbid_unknown_fields=True, rename="camel"):
     thermal_props: dict[str, Any] = {}
     recycling_info: dict[str, Any] = {}
 
-    def entity(self) -> d.Spec:
+    def entity(self, *path: str | int) -> d.Spec:
+        for name in ("chemical_props", "thermal_props", "recycling_info"):
+            fields.check_texts(getattr(self, name), "Spec", *path, _SPEC_NAMES[name])
         size = None if self.dimensions is None else d.Dimensions(**structs.asdict(self.dimensions))
         return d.Spec(**structs.asdict(self) | {"dimensions": size})
+
+
+_SPEC_NAMES = {each.name: each.encode_name for each in structs.fields(NewSpec)}
 
 
 class NewUsage(Struct, forbid_unknown_fields=True, rename="camel"):
@@ -93,8 +97,25 @@ class NewUsage(Struct, forbid_unknown_fields=True, rename="camel"):
     success_case: bool = False
     description: d.Text = ""
 
-    def entity(self) -> d.Usage:
+    def entity(self, *path: str | int) -> d.Usage:
+        fields.check_texts(self.requirements, "Usage", *path, "requirements")
         return d.Usage(**structs.asdict(self))
+
+
+class ChangedUsage(Struct, forbid_unknown_fields=True, rename="camel"):
+    """Fields that are left out stay unchanged."""
+
+    industry: Industry | UnsetType = UNSET
+    application: Application | UnsetType = UNSET
+    requirements: dict[str, Any] | UnsetType = UNSET
+    success_case: bool | UnsetType = UNSET
+    description: d.Text | UnsetType = UNSET
+
+    def apply(self, usage: d.Usage) -> None:
+        fields.check_texts(self.requirements, "Usage", "requirements")
+        for name, value in structs.asdict(self).items():
+            if value is not UNSET:
+                setattr(usage, name, value)
 
 
 class NewPart(Struct, forbid_unknown_fields=True, rename="camel"):
@@ -111,11 +132,12 @@ class NewPart(Struct, forbid_unknown_fields=True, rename="camel"):
     spec: NewSpec | None = None
     usages: Annotated[list[NewUsage], Meta(max_length=20)] = []
 
-    def parts(self, seller_id: str) -> PartWithSpec:
+    def parts(self, seller_id: str, *path: str | int) -> PartWithSpec:
         values = structs.asdict(self) | {"category": Category(self.category), "condition": condition_of(self.condition)}
         del values["spec"], values["usages"]
-        spec = None if self.spec is None else self.spec.entity()
-        return PartWithSpec(d.Part(**values, seller_id=seller_id), spec, [each.entity() for each in self.usages])
+        spec = None if self.spec is None else self.spec.entity(*path, "spec")
+        usages = [each.entity(*path, "usages", number) for number, each in enumerate(self.usages)]
+        return PartWithSpec(d.Part(**values, seller_id=seller_id), spec, usages)
 
 
 class NewParts(Struct, forbid_unknown_fields=True):
@@ -232,9 +254,7 @@ class NewTrigger(Struct, forbid_unknown_fields=True, rename="camel"):
 
 class NewProposal(Struct, forbid_unknown_fields=True, rename="camel"):
     to_company_id: d.Party
-    part_ids: Annotated[
-        list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(min_length=1, max_length=d.MAX_PARTS)
-    ]
+    part_ids: Annotated[list[PartId], Meta(min_length=1, max_length=d.MAX_PARTS)]
     proposal_type: d.ProposalType
     quantity: d.Quantity
     price_offer: Price
@@ -242,6 +262,7 @@ class NewProposal(Struct, forbid_unknown_fields=True, rename="camel"):
     terms: dict[str, Any] = {}
 
     def entity(self, from_company_id: str) -> d.Proposal:
+        fields.check_texts(self.terms, "Proposal", "terms")
         return d.Proposal(**structs.asdict(self), from_company_id=from_company_id)
 
 
@@ -274,6 +295,7 @@ class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
     data: dict[str, Any] = {}
 
     def entity(self, now: datetime) -> d.Notification:
+        fields.check_texts(self.data, "Notification", "data")
         return d.Notification(**structs.asdict(self), sent_at=now)
 
 

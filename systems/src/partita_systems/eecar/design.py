@@ -215,7 +215,7 @@ class Need(Entity, table=table, key=("COMPANY#{company_id}", "NEED#{need_id}")):
 
 # 3. Match results, a cache ----------------------------------------------------------------------------------------
 class MatchedPart(msgspec.Struct, kw_only=True, rename="camel"):
-    part_id: str
+    part_id: Line
     score: Score
     reason: Text
 

@@ -4,14 +4,14 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from partita_systems import fields
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import Content
 
 # Names are normalised to NFC, where up to four characters become one: the limits allow for decomposed input.
 Username = Annotated[
-    str,
+    fields.Line,
     Meta(
-        min_length=3,
         max_length=120,
         description="3 to 30 letters, digits, `.`, `_` and `-` after NFC normalisation.",
         examples=["ana.costa"],
@@ -19,9 +19,8 @@ Username = Annotated[
 ]
 Line = Annotated[d.Line, Meta(examples=["Weekend repairs"])]
 CategoryId = Annotated[
-    str,
+    fields.Line,
     Meta(
-        min_length=1,
         max_length=240,
         description="1 to 60 letters, digits, `_` and `-` after NFC normalisation.",
         examples=["kitchen"],
@@ -29,7 +28,7 @@ CategoryId = Annotated[
 ]
 CommentText = Annotated[d.Text, Meta(examples=["Worked at once 👍"])]
 SortOrder = Annotated[int, Meta(ge=-99_999, le=99_999)]
-Id = Annotated[str, Meta(min_length=1, max_length=200)]
+Id = Annotated[fields.Line, Meta(max_length=200)]
 Count = Annotated[int, Meta(ge=0, le=10**12)]
 
 

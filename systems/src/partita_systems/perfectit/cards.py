@@ -38,14 +38,14 @@ IMAGES = os.environ.get("PERFECTIT_IMAGES", "")  # the base address of images, s
 class Content(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
     """The fields of a card that an author writes. Fields that are left out stay unchanged."""
 
-    title: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
-    image_urls: list[str] | UnsetType = UNSET
-    instructions: list[str] | UnsetType = UNSET
-    materials: dict[str, str] | UnsetType = UNSET
-    tools: list[str] | UnsetType = UNSET
-    category: str | UnsetType | None = UNSET
-    tags: list[str] | UnsetType = UNSET
+    title: d.Line | UnsetType = UNSET
+    description: fields_of_text.FreeText | UnsetType = UNSET
+    image_urls: list[fields_of_text.Line] | UnsetType = UNSET
+    instructions: list[d.Text] | UnsetType = UNSET
+    materials: dict[d.Line, d.Line] | UnsetType = UNSET
+    tools: list[d.Line] | UnsetType = UNSET
+    category: fields_of_text.Line | UnsetType | None = UNSET
+    tags: list[d.Line] | UnsetType = UNSET
     difficulty: d.Difficulty | UnsetType = UNSET
     estimated_time: int | UnsetType = UNSET
     estimated_cost: int | UnsetType = UNSET
