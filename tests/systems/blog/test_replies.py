@@ -162,3 +162,13 @@ def test_one_thing_has_one_name_in_every_path() -> None:
         for parent, name in pairwise(segments):
             if parent in names and name.startswith("{"):
                 assert name == f"{{{names[parent]}}}", route.path
+
+
+def test_roles_decide_who_writes_publishes_and_moderates(anonymous: Client, blog: Blog, post: d.Post) -> None:
+    blog.register("sub-x", "X")
+    reader, author, editor = (anonymous.by("sub-x", *groups) for groups in ([], ["AUTHOR"], ["EDITOR"]))
+    new, place = {"title": "a", "content": "b"}, f"/posts/{post.post_id}"
+    assert [each.post("/posts", new).status for each in (reader, author, editor)] == [403, 201, 201]
+    assert [each.patch(place, {"title": "c"}).status for each in (reader, author, editor)] == [403, 403, 200]
+    assert [each.delete(f"{place}/publication").status for each in (reader, author, editor)] == [403, 403, 200]
+    assert [each.post("/categories", {"name": "k"}).status for each in (reader, author, editor)] == [403, 403, 201]

@@ -1,9 +1,10 @@
 """Each problem of the document that the page lists, and the behaviour that solves it."""
 
+import msgspec
 import pytest
 
 from partita import InvalidValue, LimitReached, NotFound, Store
-from partita.dynamodb.requests import PutItem
+from partita.dynamodb.requests import DescribeTable, PutItem
 from partita_systems.blog import design as d
 from partita_systems.blog.categories import MAX_ROOTS
 from partita_systems.blog.service import Blog
@@ -78,6 +79,11 @@ def test_the_table_is_named_after_stack_and_environment() -> None:
 
 
 # "3 GSIs", two are defined ----------------------------------------------------------------------------------------
+
+
+def test_capacity_is_on_demand(db: Store) -> None:
+    described = msgspec.to_builtins(db.backend.call(DescribeTable(table_name=d.blog.name)))
+    assert described["Table"]["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
 
 
 def test_two_indexes_serve_every_pattern() -> None:

@@ -131,7 +131,7 @@ def test_likes_and_bookmarks_of_other_code_go_with_their_user(blog: Blog, db: St
 def test_unread_notifications_are_counted_listed_and_marked_read_together(anonymous: Client, blog: Blog) -> None:
     ana = anonymous.by(ANA)
     blog.register(ANA, "Ana")
-    count, unread = f"/users/{ANA}/unread-count", f"/users/{ANA}/unread-notifications"
+    count, unread = f"/users/{ANA}/notifications/unread", f"/users/{ANA}/unread-notifications"
     assert ana.get(count).json == {"unread": 0, "more": False}
     names = [blog.notify(ANA, d.NotificationType.LIKE, BIA, f"p_{n}").notification_id for n in range(3)]
     assert ana.get(count).json == {"unread": 3, "more": False}

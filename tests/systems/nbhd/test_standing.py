@@ -345,3 +345,18 @@ def test_public_lists_may_be_cached_for_seconds_and_private_replies_only_by_the_
         assert anonymous.get(address).headers["cache-control"] == "public, max-age=10"
     for address in ("memberships", "sites", "invitations"):
         assert anonymous.by(ALICE).get(f"/users/{ALICE}/{address}").headers["cache-control"].startswith("private")
+
+
+def test_an_active_profile_never_expires(nbhd: Nbhd, db: Store, clock: Clock) -> None:
+    assert "ttl" not in disk(db)[f"USER#{ALICE} PROFILE"]
+    clock.passes(days=36_500)
+    assert db.one(d.user(ALICE)).display_name == "Alice"
+
+
+def test_the_api_describes_every_operation(nbhd: Nbhd, anonymous: Client) -> None:
+    from partita_systems.nbhd.api import api
+
+    described = anonymous.get("/openapi.json").json["paths"]
+    assert {(route.method.lower(), route.path) for route in api.routes} <= {
+        (method, path.removeprefix("/api/nbhd")) for path, methods in described.items() for method in methods
+    }

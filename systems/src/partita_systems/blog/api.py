@@ -327,7 +327,7 @@ def mark_read(service: Blog, user_id: str, notification_id: str) -> d.Notificati
 api.expose_list("/users/{user_id}/unread-notifications", d.unread_notifications, who=caller_is("user_id"))
 
 
-@api.get("/users/{user_id}/unread-count", who=caller_is("user_id"))
+@api.get("/users/{user_id}/notifications/unread", who=caller_is("user_id"))
 def unread_count(service: Blog, user_id: str) -> b.UnreadCount:
     """Count the unread notifications, up to 100."""
     return b.UnreadCount(*service.unread(user_id))
