@@ -27,9 +27,9 @@ ACCESS = {
     "perfectit": """
         me .soa  register .soa  user nsoa  change_user ..o.  delete_user ..oa  change_username ..o.
         user_by_username nsoa  cards_by_author nsoa  drafts_of_author ..o.  comments_of_user nsoa  recent_cards nsoa
-        top_voted nsoa  cards_of_day nsoa  controversial nsoa  trending nsoa  search nsoa  create_draft .soa
-        card nsoa  card@draft_id=card_id ..oa  edit_card ..oa  edit_card@draft_id=card_id ..oa  publish_card ..o.
-        create_drafts .soa  collect_many ..o.  unread_notifications ..o.
+        top_voted nsoa  cards_by_id nsoa  cards_of_day nsoa  controversial nsoa  trending nsoa  search nsoa
+        create_draft .soa  card nsoa  card@draft_id=card_id ..oa  edit_card ..oa  edit_card@draft_id=card_id ..oa
+        publish_card ..o.  create_drafts .soa  collect_many ..o.  unread_notifications ..o.
         publish_card@draft_id=card_id ..o.  remove_card ..oa  comments_of_card nsoa  comment nsoa  change_comment ..o.
         add_comment .soa  remove_comment ..oa  votes_of_target ...a  vote ..oa  cast_vote ..o.  withdraw_vote ..o.
         vote_on_comment ..o.  withdraw_vote_on_comment ..o.  collections_of_user nsoa  collection nsoa

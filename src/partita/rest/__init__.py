@@ -10,9 +10,11 @@ with needs("partita.rest", "rest"):
     from partita.rest.auth.identity import Caller, Verifier
     from partita.rest.etags import IfMatch
     from partita.rest.problems import Problem
+    from partita.rest.related import CALLER, Related
     from partita.rest.routes import FoundEntity, PageSize
 
 __all__ = [
+    "CALLER",
     "Api",
     "Caller",
     "FoundEntity",
@@ -20,6 +22,7 @@ __all__ = [
     "LocalIssuer",
     "PageSize",
     "Problem",
+    "Related",
     "RestApplication",
     "Rule",
     "Verifier",

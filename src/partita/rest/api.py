@@ -10,7 +10,7 @@ def like(service: Press, user_id: str, post_id: str) -> None:
     service.like(user_id, post_id)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 from partita.design.patterns import Pattern
@@ -18,8 +18,10 @@ from partita.errors import DesignError
 from partita.plan.design import Design
 from partita.rest import pattern_routes
 from partita.rest.access import Rule, anyone
+from partita.rest.batch_routes import reading_many
 from partita.rest.error_mapping import Registration
 from partita.rest.pattern_routes import EntityLookup, cache_of
+from partita.rest.related import Related, including
 from partita.rest.routes import Route, read_type
 from partita.rest.service_routes import looked_up, operation
 from partita.store.store import Store
@@ -90,6 +92,12 @@ class Api(Generic[S]):
         """GET of one entity, with its ETag."""
         self._add(pattern_routes.reading(path, pattern, who, len(self.routes), name, cache))
 
+    def expose_get_many(
+        self, path: str, pattern: Pattern[Any, Any], *, who: Rule = anyone, name: str = "", cache: str = ""
+    ) -> None:
+        """GET of up to 100 entities by `ids`; those that the caller may not see are reported as missing."""
+        self._add(reading_many(path, pattern, who, name, cache or cache_of(who)))
+
     def expose_me(self, users: Pattern[Any, Any] | None = None, *, register: str = "") -> None:
         """GET `/me`: the caller's id and groups, and the user that `users` finds by the id.
 
@@ -110,13 +118,16 @@ class Api(Generic[S]):
         name: str = "",
         about: str = "",
         cache: str = "",
+        include: Sequence[Related] = (),
     ) -> None:
         """GET of a page of a query, with a cursor to the next; `on` as for operations.
 
-        `about` describes it, where neither the pattern's docstring nor its name does.
+        `about` describes it, where neither the pattern's docstring nor its name does. `include` are entities that a
+        client may ask for beside each item.
         """
         look = self._lookup(path, who, on)
-        self._add(pattern_routes.listing_of(path, pattern, who, look, len(self.routes), name, about, cache))
+        listed = pattern_routes.listing_of(path, pattern, who, look, len(self.routes), name, about, cache)
+        self._add(including(listed, include))
 
     def expose_patch(
         self, path: str, pattern: Pattern[Any, Any], *fields: str, who: Rule, on: Any = None, name: str = ""
@@ -139,8 +150,11 @@ class Api(Generic[S]):
     # other parameters are in the path or the query string. `on` finds the entity that the rule looks at: a pattern, or
     # a function that takes the service and, by their names, parameters of the path and the caller.
 
-    def get(self, path: str, *, who: Rule = anyone, on: Any = None, cache: str = "") -> Decorator:
-        return self._operation("GET", path, who, on, cache=cache or cache_of(who))
+    def get(
+        self, path: str, *, who: Rule = anyone, on: Any = None, cache: str = "", include: Sequence[Related] = ()
+    ) -> Decorator:
+        """`include` as for `expose_list`, for an operation that returns a page."""
+        return self._operation("GET", path, who, on, include=include, cache=cache or cache_of(who))
 
     def post(
         self, path: str, *, who: Rule, on: Any = None, status: int = 200, location: str | None = None
@@ -157,9 +171,12 @@ class Api(Generic[S]):
     def delete(self, path: str, *, who: Rule, on: Any = None) -> Decorator:
         return self._operation("DELETE", path, who, on)
 
-    def _operation(self, method: str, path: str, who: Rule, on: Any, **more: Any) -> Decorator:
+    def _operation(
+        self, method: str, path: str, who: Rule, on: Any, include: Sequence[Related] = (), **more: Any
+    ) -> Decorator:
         def declare(function: F) -> F:
-            self._add(operation(method, path, function, who, self._lookup(path, who, on), **more))
+            found = operation(method, path, function, who, self._lookup(path, who, on), **more)
+            self._add(including(found, include))
             return function
 
         return declare

@@ -124,7 +124,7 @@ def _responses(route: Route, schemas: ApiSchemas) -> dict[str, Any]:
     done: dict[str, Any] = {"description": "Success"}
     headers: dict[str, Any] = {}
     if route.result is not None:
-        schema = schemas.of(route.result)
+        schema = schemas.of_reply(route)
         done["content"] = {"application/json": {"schema": schema, "example": example(schema, schemas.components)}}
         headers["ETag"] = _TAG
     if route.location is not None:

@@ -29,6 +29,26 @@ class ApiSchemas(NamedTuple):
     def of(self, kind: Any) -> Schema:
         return self.replies[_identity(kind)]
 
+    def of_reply(self, route: Route) -> Schema:
+        """The schema of a route's reply, with the related entities that a client may ask for."""
+        schema = self.of(route.result)
+        if not route.related:
+            return schema
+        page = self.components[schema["$ref"].rpartition("/")[2]]
+        added = {each.name: {"anyOf": [self._shown(each), {"type": "null"}]} for each in route.related}
+        items = {"allOf": [page["properties"]["items"]["items"], {"type": "object", "properties": added}]}
+        members = page["properties"] | {"items": {"type": "array", "items": items}}
+        return {"type": "object", "properties": members, "required": page["required"]}
+
+    def _shown(self, related: Any) -> Schema:
+        """The schema of a related entity, or of the attributes of it that are shown."""
+        schema = self.of(related.entity)
+        if not related.shown:
+            return schema
+        members = self.components[schema["$ref"].rpartition("/")[2]]["properties"]
+        shown = {name: members[name] for name in related.shown}
+        return {"type": "object", "properties": shown, "required": related.shown}
+
     def of_body(self, kind: Any) -> Schema:
         return self.bodies[_identity(kind)]
 
@@ -36,6 +56,7 @@ class ApiSchemas(NamedTuple):
 def api_schemas(routes: Sequence[Route]) -> ApiSchemas:
     bodies = [route.body for route in routes if route.body is not None]
     kinds = [route.result for route in routes if route.result is not None]
+    kinds += [related.entity for route in routes for related in route.related]
     kinds += [parameter.type for route in routes for parameter in (*route.in_path, *route.in_query)]
     replies, requests = json_schemas(kinds, REF), json_schemas(bodies, REF)
     for kind in types_in(kinds):

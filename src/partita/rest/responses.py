@@ -50,7 +50,8 @@ def response_for(mounted: MountedApi, route: Route, result: Any, request: Reques
         tag = entity_tag(result, body) if route.tagged or route.polymorphic else digest(body)
     headers: Headers = [_CONTENT_TYPE]
     if route.cache is not None:
-        headers.append((b"cache-control", route.cache.encode()))
+        is_own = isinstance(result, JsonReply) and result.is_of_caller
+        headers.append((b"cache-control", b"private, no-cache" if is_own else route.cache.encode()))
     if route.location is not None:
         headers.append((b"location", _location(root + mounted.path, route.location, result)))
     return conditional(Response(route.status, body, headers), tag, route.method, request)

@@ -71,6 +71,7 @@ class JsonReply(NamedTuple):
     expires: float | None = None
     cacheable: bool = False
     parents: tuple[SeenParent, ...] = ()
+    is_of_caller: bool = False  # it has something of the caller's own, so that no shared cache may store it
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ class Route:
     tagged: bool = False  # the reply is one entity, with its ETag
     polymorphic: bool = False  # one of several entities, or a list of them; a member names the type of each
     cache: str | None = None  # Cache-Control of the reply
+    related: tuple[Any, ...] = ()  # what `include` may add to each listed item
     location: str | None = None  # of the created entity: "/posts/{post_id}", from the attributes of the reply
 
     @property

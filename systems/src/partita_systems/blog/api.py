@@ -5,7 +5,7 @@ from typing import Annotated, TypeVar
 from msgspec import UNSET, UnsetType
 
 from partita import NotFound, Page
-from partita.rest import Api, Caller, FoundEntity, IfMatch, PageSize, anyone, caller_is, signed_in
+from partita.rest import Api, Caller, FoundEntity, IfMatch, PageSize, Related, anyone, caller_is, signed_in
 from partita_systems.blog import bodies as b
 from partita_systems.blog import design as d
 from partita_systems.blog.access import (
@@ -153,7 +153,8 @@ def unpublish(service: Blog, post_id: str) -> d.Post:
 
 # Comments
 
-api.expose_list("/posts/{post_id}/comments", d.thread, who=readers | author | moderators, on=d.post)
+AUTHOR = Related("author", d.profile, ("cognito_sub", "name"), user_id="author_id")
+api.expose_list("/posts/{post_id}/comments", d.thread, who=readers | author | moderators, on=d.post, include=[AUTHOR])
 api.expose_list(
     "/posts/{post_id}/comments/{comment_id}",
     d.comment_with_replies,
@@ -252,7 +253,7 @@ def unbookmark(service: Blog, user_id: str, post_id: str) -> b.BookmarkState:
 api.expose_list("/categories", d.root_categories, cache=POPULAR)
 api.expose_get("/categories/{category_id}", d.category)
 api.expose_list("/categories/{category_id}/subcategories", d.subcategories, cache=POPULAR)
-api.expose_list("/categories/{category_id}/posts", d.posts_by_category, cache=POPULAR)
+api.expose_list("/categories/{category_id}/posts", d.posts_by_category, cache=POPULAR, include=[AUTHOR])
 api.expose_patch("/categories/{category_id}", d.category, "name", who=moderators)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import UNSET, Struct, structs
 
 from partita import NotFound, NotUnique, Page
-from partita.rest import Api, Caller, IfMatch, PageSize, Problem, caller_is, group, signed_in
+from partita.rest import Api, Caller, IfMatch, PageSize, Problem, Related, caller_is, group, signed_in
 from partita_systems.nbhd import bodies as b
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.access import (
@@ -176,7 +176,10 @@ def close_neighborhood(service: Nbhd, caller: Caller, neighborhood_id: str, matc
 
 # Members
 
-api.expose_list("/neighborhoods/{neighborhood_id}/members", d.members, who=neighbors, on=neighborhood_access)
+PROFILE = Related("user", d.user, ("did", "bluesky_handle", "display_name", "avatar_url"), did="user_did")
+api.expose_list(
+    "/neighborhoods/{neighborhood_id}/members", d.members, who=neighbors, on=neighborhood_access, include=[PROFILE]
+)
 api.expose_list(
     "/neighborhoods/{neighborhood_id}/past-members", d.past_members, who=neighborhood_admins | admin, on=history_access
 )

@@ -12,6 +12,7 @@ from partita_systems.perfectit import design as d
 from partita_systems.perfectit.access import admin, author, machines, published
 from partita_systems.perfectit.cards import Content
 from partita_systems.perfectit.comment_keys import CreatedAtParameter, key_time
+from partita_systems.perfectit.related import ON_CARDS
 from partita_systems.perfectit.service import PerfectIt
 
 api = Api("perfectit", "PerfectIt", d.design, service=PerfectIt, about="How-to cards, votes, comments and collections.")
@@ -63,7 +64,7 @@ def user_by_username(service: PerfectIt, username: str) -> d.User:
     return found
 
 
-@api.get("/users/{author_id}/cards")
+@api.get("/users/{author_id}/cards", include=ON_CARDS)
 def cards_by_author(
     service: PerfectIt, author_id: str, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.CardSummary]:
@@ -78,29 +79,31 @@ api.expose_list("/users/{author_id}/comments", d.comments_of_user)
 # Cards
 
 
-@api.get("/cards", cache=POPULAR)
+@api.get("/cards", cache=POPULAR, include=ON_CARDS)
 def recent_cards(service: PerfectIt, limit: PageSize = 20, cursor: str | None = None) -> Page[d.CardSummary]:
     """List the newest cards; a page may be short before the end."""
     return service.cards.recent(limit, cursor)
 
 
-api.expose_list("/cards/top", d.top_voted, about="List the cards with the highest score.", cache=POPULAR)
-api.expose_list("/days/{day}/cards", d.cards_of_day, cache=POPULAR)
+api.expose_list(
+    "/cards/top", d.top_voted, about="List the cards with the highest score.", cache=POPULAR, include=ON_CARDS
+)
+api.expose_list("/days/{day}/cards", d.cards_of_day, cache=POPULAR, include=ON_CARDS)
 
 
-@api.get("/cards/controversial", cache=POPULAR)
+@api.get("/cards/controversial", cache=POPULAR, include=ON_CARDS)
 def controversial(service: PerfectIt, limit: PageSize = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
     """List the cards with the most divided votes first."""
     return service.cards.controversial(limit, cursor)
 
 
-@api.get("/cards/trending", cache=POPULAR)
+@api.get("/cards/trending", cache=POPULAR, include=ON_CARDS)
 def trending(service: PerfectIt, limit: PageSize = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
     """List the cards that gather attention fastest."""
     return service.cards.trending(limit, cursor)
 
 
-@api.get("/cards/search")
+@api.get("/cards/search", include=ON_CARDS)
 def search(
     service: PerfectIt,
     text: Annotated[str, Meta(min_length=1, max_length=200)],
@@ -123,6 +126,7 @@ def create_drafts(service: PerfectIt, caller: Caller, new: b.NewCards) -> b.Card
     return b.Cards(service.cards.draft_many(caller.name, new.cards))
 
 
+api.expose_get_many("/cards/by-id", d.card, who=published | author | admin, name="cards_by_id")
 api.expose_get("/cards/{card_id}", d.card, who=published | author | admin)
 
 
@@ -189,7 +193,7 @@ def collection_by_id(service: PerfectIt, collection_id: str) -> d.Collection:
     return found
 
 
-@api.get("/collections/{collection_id}/cards")
+@api.get("/collections/{collection_id}/cards", include=ON_CARDS)
 def cards_of_collection(
     service: PerfectIt, collection_id: str, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.PerfectionCard]:
@@ -230,7 +234,7 @@ api.expose_get("/categories/{category_id}", d.category)
 api.expose_list("/categories/{parent_id}/subcategories", d.subcategories, cache=POPULAR)
 
 
-@api.get("/categories/{category}/cards", cache=POPULAR)
+@api.get("/categories/{category}/cards", cache=POPULAR, include=ON_CARDS)
 def cards_by_category(
     service: PerfectIt, category: str, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.CardSummary]:

@@ -7,6 +7,7 @@ from partita_systems.perfectit import bodies as b
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.access import admin, author
 from partita_systems.perfectit.comment_keys import CreatedAtParameter, key_time
+from partita_systems.perfectit.related import ON_COMMENTS
 from partita_systems.perfectit.service import PerfectIt
 from partita_systems.perfectit.votes import VoteState
 
@@ -18,7 +19,7 @@ VOTE_ON_COMMENT = COMMENT + "/votes/{user_id}"
 
 def declare(api: Api[PerfectIt]) -> None:
     """Add these routes to the API."""
-    api.expose_list(COMMENTS, d.comments_of_card)
+    api.expose_list(COMMENTS, d.comments_of_card, include=ON_COMMENTS)
     api.get(COMMENT)(comment)
     api.patch(COMMENT, who=author, on=comment)(change_comment)
     api.post(COMMENTS, who=signed_in, location=COMMENT)(add_comment)

@@ -1,0 +1,144 @@
+"""Entities beside the items of a list: `?include=author` adds the author of each comment.
+
+    api.expose_list("/cards/{card_id}/comments", comments, include=[Related("author", user, user_id="author_id")])
+
+A page then costs one BatchGetItem for each hundred different entities, and at most `LARGEST_PAGE` of them are read.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import msgspec
+
+from partita.design.json_codec import encoded
+from partita.design.patterns import Pattern
+from partita.errors import DesignError
+from partita.rest.etags import digest
+from partita.rest.problems import Problem
+from partita.rest.routes import JsonReply, Parameter, Route, RouteCall, read_type, with_type_member
+from partita.store.reading import Page
+
+CALLER = object()
+"""As the value of an argument: the id of the caller."""
+
+_Members = dict[str, msgspec.Raw]
+
+
+class Related:
+    """A member `name` of each listed item: the entity that a pattern finds by attributes of the item.
+
+    `Related("ownVote", vote, user_id=CALLER, target_id="card_id")` finds the vote of the caller. `fields` are the
+    attributes that are shown; all of them by default.
+    """
+
+    def __init__(self, name: str, pattern: Pattern[Any, Any], fields: Sequence[str] = (), **values: Any) -> None:
+        if {each.name for each in pattern.arguments} != set(values):
+            wanted = ", ".join(each.name for each in pattern.arguments)
+            raise DesignError(f"Related {name}", f"the pattern {pattern.name} has the arguments {wanted}")
+        self.name = name
+        self.pattern = pattern
+        self.values = values
+        self.entity = read_type(pattern)
+        self.shown = [_encoded_name(self.entity, field) for field in fields]
+        self.is_of_caller = CALLER in values.values()
+
+    def find(self, call: RouteCall, items: list[_Members]) -> list[bytes]:
+        """The JSON of each item's entity, or null."""
+        wanted = [self._call_for(call, item) for item in items]
+        different = list({each.arguments: each for each in wanted if each is not None}.values())
+        found = dict(zip((each.arguments for each in different), call.db.get_many(different), strict=True))
+        return [b"null" if each is None else self._shown(found[each.arguments]) for each in wanted]
+
+    def _call_for(self, call: RouteCall, item: _Members) -> Any:
+        values = []
+        for argument in self.pattern.arguments:
+            source = self.values[argument.name]
+            value = call.caller.id if source is CALLER else self._value(item, source, argument.type)
+            if value is None:
+                return None
+            values.append(value)
+        return self.pattern(*values)
+
+    def _value(self, item: _Members, source: str, kind: Any) -> Any:
+        raw = item.get(_camel(source), item.get(source))
+        found = None if raw is None else msgspec.json.decode(raw)
+        return None if found is None else msgspec.convert(found, kind, strict=False)
+
+    def _shown(self, entity: Any) -> bytes:
+        if entity is None:
+            return b"null"
+        if not self.shown:
+            return encoded(entity)
+        members = msgspec.json.decode(encoded(entity), type=_Members)
+        return msgspec.json.encode({name: members[name] for name in self.shown})
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """A page whose items are left as they are encoded."""
+
+    items: list[msgspec.Raw]
+    cursor: str | None
+
+
+def including(route: Route, related: Sequence[Related]) -> Route:
+    """The route with a parameter `include`, which names related entities to add to each item."""
+    if not related:
+        return route
+    by_name = {each.name: each for each in related}
+    names = ", ".join(by_name)
+    described = msgspec.Meta(description=f"Related entities to add to each item, separated by commas: {names}.")
+    parameter = Parameter("include", Annotated[str | None, described], None)
+
+    def run(call: RouteCall) -> Any:
+        arguments = dict(call.arguments)
+        chosen = _chosen(arguments.pop("include"), by_name)
+        result = route.run(call._replace(arguments=arguments))
+        return _with_related(route, call, result, chosen) if chosen else result
+
+    return replace(route, run=run, in_query=(*route.in_query, parameter), related=tuple(related))
+
+
+def _chosen(text: str | None, by_name: dict[str, Related]) -> list[Related]:
+    names = [each.strip() for each in (text or "").split(",") if each.strip()]
+    for name in names:
+        if name not in by_name:
+            raise Problem(422, "invalid", f"include: {name!r} is not one of {', '.join(by_name)}", "include")
+    return [by_name[name] for name in dict.fromkeys(names)]
+
+
+def _with_related(route: Route, call: RouteCall, result: Any, chosen: list[Related]) -> JsonReply:
+    reply = result if isinstance(result, JsonReply) else _encoded_page(route, result)
+    page = msgspec.json.decode(reply.body, type=_Listed)
+    items = [msgspec.json.decode(each, type=_Members) for each in page.items]
+    added = [(each.name.encode(), each.find(call, items)) for each in chosen]
+    bodies = (
+        bytes(raw)[:-1] + b"".join(b',"%b":%b' % (name, found[at]) for name, found in added) + b"}"
+        for at, raw in enumerate(page.items)
+    )
+    body = _page(bodies, page.cursor)
+    is_own = any(each.is_of_caller for each in chosen)
+    return reply._replace(body=body, tag=digest(body), cacheable=reply.cacheable and not is_own, is_of_caller=is_own)
+
+
+def _encoded_page(route: Route, page: Page[Any]) -> JsonReply:
+    bodies = (with_type_member(each) if route.polymorphic else encoded(each) for each in page.items)
+    body = _page(bodies, page.cursor)
+    return JsonReply(body, "")
+
+
+def _page(bodies: Iterable[bytes], cursor: str | None) -> bytes:
+    return b'{"items":[%b],"cursor":%b}' % (b",".join(bodies), msgspec.json.encode(cursor))
+
+
+def _encoded_name(entity: Any, field: str) -> str:
+    for each in msgspec.structs.fields(entity):
+        if each.name == field:
+            return each.encode_name
+    raise DesignError(entity.__name__, f"has no attribute {field}")
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
