@@ -45,6 +45,9 @@ def example(schema: Schema, components: Schema, name: str = "text") -> Any:
         return schema["default"]
     if "enum" in schema or "const" in schema:
         return schema["enum"][0] if "enum" in schema else schema["const"]
+    if "allOf" in schema:
+        parts = [example(each, components, name) for each in schema["allOf"]]
+        return {member: value for part in parts for member, value in part.items()}
     if "anyOf" in schema:
         choices = [each for each in schema["anyOf"] if each.get("type") != "null"]
         return example(choices[0], components, name)

@@ -26,7 +26,8 @@ def reading_many(path: str, pattern: Pattern[Any, Any], who: Rule, name: str, ca
     if len(pattern.arguments) != 1:
         raise DesignError(path, f"the pattern {pattern.name} has several arguments; a batch read is by one id")
     (argument,) = pattern.arguments
-    result = msgspec.defstruct(f"{entity.__name__}Batch", [("items", list[entity]), ("missing", list[str])])
+    listed: Any = list[entity]  # type: ignore[valid-type]
+    result = msgspec.defstruct(f"{entity.__name__}Batch", [("items", listed), ("missing", list[str])])
 
     def read(call: RouteCall) -> Any:
         ids = list(dict.fromkeys(each.strip() for each in call.arguments["ids"].split(",") if each.strip()))

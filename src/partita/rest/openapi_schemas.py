@@ -88,8 +88,6 @@ def _require_all(schema: Schema, struct: inspect.StructType) -> None:
     sent = [field.encode_name for field in struct.fields if field.default is not UNSET]
     tag = [struct.tag_field] if struct.tag_field is not None else []
     schema["required"] = [*tag, *sent]
-    for member in schema["properties"].values():
-        member.pop("default", None)
 
 
 def _describe_body(body: Any, found: JsonSchemas) -> None:
