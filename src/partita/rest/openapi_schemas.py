@@ -35,19 +35,19 @@ class ApiSchemas(NamedTuple):
         if not route.related:
             return schema
         page = self.components[schema["$ref"].rpartition("/")[2]]
-        added = {each.name: {"anyOf": [self._shown(each), {"type": "null"}]} for each in route.related}
+        added = {each.name: {"anyOf": [self._related(each), {"type": "null"}]} for each in route.related}
         items = {"allOf": [page["properties"]["items"]["items"], {"type": "object", "properties": added}]}
         members = page["properties"] | {"items": {"type": "array", "items": items}}
         return {"type": "object", "properties": members, "required": page["required"]}
 
-    def _shown(self, related: Any) -> Schema:
+    def _related(self, related: Any) -> Schema:
         """The schema of a related entity, or of the attributes of it that are shown."""
         schema = self.of(related.entity)
-        if not related.shown:
+        if not related.members:
             return schema
         members = self.components[schema["$ref"].rpartition("/")[2]]["properties"]
-        shown = {name: members[name] for name in related.shown}
-        return {"type": "object", "properties": shown, "required": related.shown}
+        chosen = {name: members[name] for name in related.members}
+        return {"type": "object", "properties": chosen, "required": related.members}
 
     def of_body(self, kind: Any) -> Schema:
         return self.bodies[_identity(kind)]

@@ -40,7 +40,7 @@ class Related:
         self.pattern = pattern
         self.values = values
         self.entity = read_type(pattern)
-        self.shown = [_encoded_name(self.entity, field) for field in fields]
+        self.members = [_encoded_name(self.entity, field) for field in fields]
         self.is_of_caller = CALLER in values.values()
 
     def find(self, call: RouteCall, items: list[_Members]) -> list[bytes]:
@@ -48,7 +48,7 @@ class Related:
         wanted = [self._call_for(call, item) for item in items]
         different = list({each.arguments: each for each in wanted if each is not None}.values())
         found = dict(zip((each.arguments for each in different), call.db.get_many(different), strict=True))
-        return [b"null" if each is None else self._shown(found[each.arguments]) for each in wanted]
+        return [b"null" if each is None else self._encoded(found[each.arguments]) for each in wanted]
 
     def _call_for(self, call: RouteCall, item: _Members) -> Any:
         values = []
@@ -65,13 +65,13 @@ class Related:
         found = None if raw is None else msgspec.json.decode(raw)
         return None if found is None else msgspec.convert(found, kind, strict=False)
 
-    def _shown(self, entity: Any) -> bytes:
+    def _encoded(self, entity: Any) -> bytes:
         if entity is None:
             return b"null"
-        if not self.shown:
+        if not self.members:
             return encoded(entity)
         members = msgspec.json.decode(encoded(entity), type=_Members)
-        return msgspec.json.encode({name: members[name] for name in self.shown})
+        return msgspec.json.encode({name: members[name] for name in self.members})
 
 
 @dataclass(frozen=True)
