@@ -314,7 +314,8 @@ def _run(storage: Storage, model: dict[bytes, bytes], group: Steps, gives_up: bo
     after = dict(model)
     try:
         with storage.transaction() as txn:
-            for key, value in group:
+            for key, ending in group:
+                value = None if ending is None else key + b"=" + ending  # a value decides its key, as an item does
                 txn.apply([write(txn, "s", key, value)])
                 if value is None:
                     after.pop(key, None)

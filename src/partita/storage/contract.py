@@ -28,6 +28,9 @@ class Row(NamedTuple):
 class RowBatch:
     """Some rows of a range, in columns. A storage may return the same batch for the same rows again.
 
+    It may tell by the values alone that the rows are the same: the value of a row decides its key and its weight, as an
+    item contains its key.
+
     `derived` is for the reader's own use: something that follows from the rows, and is used again with the batch.
     """
 
