@@ -1,6 +1,6 @@
 """Queries of entities with old keys: what is stored under them is found, in the order of the new keys."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -208,3 +208,22 @@ def test_value_that_an_old_key_cannot_hold_is_not_looked_for_under_it() -> None:
         db.create(Event(place="hall#2", at=noon))
         assert [each.place for each in db(events_at("hall#2"))] == ["hall#2"]
         assert db.one(event("hall#2", noon)).seats == 0
+
+
+def test_fan_out_leaves_out_values_that_an_old_key_cannot_hold() -> None:
+    halls = Table("halls", pk="PK", sk="SK")
+
+    class Seat(Entity, table=halls, key=("S#{hall}", "{row}"), old_keys=[("OLD#{hall:plain}#S", "{row:plain}")]):
+        hall: str
+        row: str
+
+    @pattern
+    def seats(halls: Sequence[str]) -> Items[Seat]:
+        return query(Seat, fan_out(halls, 3))
+
+    with connect("memory:", prove("halls", halls)) as db:
+        db.create_tables()
+        db.create(Seat(hall="a#", row="1"))
+        old = {"PK": {"S": "OLD#a#S"}, "SK": {"S": "2"}, "hall": {"S": "a"}, "row": {"S": "2"}}
+        db.backend.call(PutItem(table_name="halls", item=old))
+        assert sorted(each.row for each in db(seats(["a#", "a"]))) == ["1", "2"]

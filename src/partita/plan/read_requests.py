@@ -225,15 +225,22 @@ def check_lengths(plan: Plan, arguments: tuple[Any, ...]) -> None:
                 check_key(plan.model, condition.attribute, text if isinstance(text, str) else "", most)
 
 
-def fan_out_values(plan: Plan, arguments: tuple[Any, ...]) -> list[FanOutValues]:
-    """The values of each request of the read: one value of each fan-out."""
+def fan_out_values(plan: Plan, arguments: tuple[Any, ...], *, possible_only: bool = False) -> list[FanOutValues]:
+    """The values of each request of the read: one value of each fan-out.
+
+    With `possible_only`, values that the key cannot hold are left out.
+    """
     if not plan.fan_outs:
         return [()]
     distinct: dict[str, FanOutValues] = {}  # two days of one month have the same month
     try:
         values = [list(_value_of(each.values, arguments)) for each in plan.fan_outs]
         for chosen in product(*values):
-            distinct.setdefault(str(list(_texts(plan, arguments, chosen))), chosen)
+            try:
+                distinct.setdefault(str(list(_texts(plan, arguments, chosen))), chosen)
+            except _VALUE_ERRORS:
+                if not possible_only:
+                    raise
     except _VALUE_ERRORS as error:
         raise _with_argument(plan, arguments, error) from None
     for listed, each in zip(values, plan.fan_outs, strict=True):

@@ -48,7 +48,7 @@ class OldRows:
         """Reads all of them."""
         found: dict[str, OldRow] = {}
         for old in self._plan.old_plans:
-            for value in fan_out_values(old, self._arguments):
+            for value in fan_out_values(old, self._arguments, possible_only=True):
                 start: Item | None = None
                 while True:
                     try:
