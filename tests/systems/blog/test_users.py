@@ -160,3 +160,15 @@ def test_random_reading_keeps_the_unread_count_exact(blog: Blog, db: Store) -> N
         blog.mark_read(ANA, choices.choice(names), read=choices.random() < 0.5)
         unread = sum(not each.read for each in db(d.notifications(ANA)))
         assert blog.unread(ANA) == (unread, False)
+
+
+def test_the_job_leaves_a_user_alone_whom_a_lagging_index_still_lists(
+    db: Store, blog: Blog, post: d.Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blog.register(BIA, "Bia")
+    blog.like(BIA, post.post_id)
+    listed = d.users_by_role(d.Role.READER)
+    monkeypatch.setattr(d, "removals", lambda: listed)
+    assert blog.finish_removals() == 0
+    assert db.one(d.post(post.post_id)).like_count == 1
+    assert db(d.profile(BIA)) is not None

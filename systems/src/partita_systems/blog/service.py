@@ -49,8 +49,9 @@ class Blog(ServiceBase):
 
     def finish_removals(self) -> int:
         """Continue every removal of a user that was interrupted; returns how many there were."""
-        users = list(self.db(d.removals()))
-        for user in users:
+        listed = [d.profile(user.cognito_sub) for user in self.db(d.removals())]
+        users = [user for user in self.existing(listed, consistent=True) if user.removing_since is not None]
+        for user in users:  # as the table has them: the index may list a user who has registered again
             self._remove_marked(user.cognito_sub)
         return len(users)
 
@@ -69,7 +70,8 @@ class Blog(ServiceBase):
                 self.remove(draft.post_id)
         for notification in self.db(d.stored_notifications(user_id), consistent=True):
             self.db.delete(notification)
-        self.db.delete(d.profile(user_id), when=F.removing_since.exists())
+        with suppress(ConditionFailed):  # another call has finished it
+            self.db.delete(d.profile(user_id), when=F.removing_since.exists())
 
     def change_profile(self, cognito_sub: str, *, name: str | None = None, bio: str | None = None) -> None:
         with self.db.change(d.profile(cognito_sub)) as draft:
