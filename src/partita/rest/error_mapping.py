@@ -104,7 +104,7 @@ class RequestNames:
         self._names: dict[str, str] = {}
         if route is None:
             return
-        self._names |= {each.name: each.name for each in (*route.in_path, *route.in_query)}
+        self._names |= {each.name: each.sent_name for each in (*route.in_path, *route.in_query)}
         for each in msgspec.structs.fields(route.body) if route.body is not None else ():
             self._names |= {each.name: each.encode_name, each.encode_name: each.encode_name}
             self.values[each.encode_name] = getattr(call and call.body, each.name, None)

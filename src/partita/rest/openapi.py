@@ -112,7 +112,7 @@ def _parameter(parameter: Parameter, place: str, schemas: ApiSchemas) -> dict[st
     schema = enum_schema(kind) if is_open else dict(schemas.of(kind))
     if not parameter.required and parameter.default is not None:
         schema["default"] = msgspec.to_builtins(parameter.default)
-    described = {"name": parameter.name, "in": place, "required": place == "path" or parameter.required}
+    described = {"name": parameter.sent_name, "in": place, "required": place == "path" or parameter.required}
     if parameter.required:
         described["example"] = example(schema, schemas.components, parameter.name)
     if not is_open and "description" in schema:

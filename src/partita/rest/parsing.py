@@ -87,7 +87,7 @@ def query_arguments(route: Route, query: bytes) -> dict[str, Any]:
             )
         except ValueError:
             raise Problem(400, "malformed", "the query string cannot be read") from None
-        known = [each.name for each in route.in_query]
+        known = [each.sent_name for each in route.in_query]
         for name, value in pairs:
             if name not in known:
                 allowed = f"the parameters are {', '.join(known)}" if known else "this operation has no parameters"
@@ -99,10 +99,10 @@ def query_arguments(route: Route, query: bytes) -> dict[str, Any]:
 
 
 def _query_argument(parameter: Parameter, given: dict[str, str]) -> Any:
-    if parameter.name in given:
-        return converted(parameter, given[parameter.name])
+    if parameter.sent_name in given:
+        return converted(parameter, given[parameter.sent_name])
     if parameter.required:
-        raise Problem(422, "invalid", f"the parameter {parameter.name!r} is missing", parameter.name)
+        raise Problem(422, "invalid", f"the parameter {parameter.sent_name!r} is missing", parameter.sent_name)
     return parameter.default
 
 
@@ -112,9 +112,9 @@ def converted(parameter: Parameter, text: str) -> Any:
         value = msgspec.convert(text, parameter.type, strict=False)
     except msgspec.ValidationError as error:
         _, fault = fault_in(error)
-        _, detail = described((parameter.name,), _without_null(fault), str(fault))
-        raise Problem(422, "invalid", detail, parameter.name) from None
-    check_known(parameter.name, value)
+        _, detail = described((parameter.sent_name,), _without_null(fault), str(fault))
+        raise Problem(422, "invalid", detail, parameter.sent_name) from None
+    check_known(parameter.sent_name, value)
     return value
 
 

@@ -25,6 +25,12 @@ LARGEST_PAGE = 200
 LONGEST_TEXT = 1000  # characters of a value in a path or query string
 
 
+class QueryName(msgspec.Struct, frozen=True):
+    """`created_at: Annotated[datetime, QueryName("createdAt")]`: the name of the parameter in the query string."""
+
+    name: str
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A value in the path or the query string; it is required where it has no default."""
@@ -32,6 +38,12 @@ class Parameter:
     name: str
     type: Any
     default: Any = inspect.Parameter.empty
+
+    @property
+    def sent_name(self) -> str:
+        """The name in the query string."""
+        marked = get_args(self.type)[1:] if get_origin(self.type) is Annotated else ()
+        return next((each.name for each in marked if isinstance(each, QueryName)), self.name)
 
     @property
     def required(self) -> bool:

@@ -217,15 +217,15 @@ def test_a_repeated_notification_is_stored_once_and_stays_read(
     assert machine.put(place, body).json["read"] is True
     assert len(anonymous.by(ann).get(f"/users/{ann}/notifications").json["items"]) == 1
     assert machine.put(f"/users/nobody/notifications/{event}", body).status == 404
-    assert status_and_field(machine.put(f"/users/{ann}/notifications/1", body)) == (422, "created_at")
+    assert status_and_field(machine.put(f"/users/{ann}/notifications/1", body)) == (422, "createdAt")
     assert status_and_field(machine.put(place, {**body, "notificationType": "SUNG"})) == (422, "notificationType")
 
 
 @pytest.mark.parametrize("at", ["9999-12-31T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
 def test_an_event_whose_expiry_is_after_the_year_9999_is_rejected(machine: Client, ann: str, at: str) -> None:
     body = {"notificationType": "VOTED", "actorId": "u_1", "cardId": "c_1"}
-    response = machine.put(f"/users/{ann}/notifications/n_1?created_at={at}", body)
-    assert status_and_field(response) == (422, "created_at")
+    response = machine.put(f"/users/{ann}/notifications/n_1?createdAt={at}", body)
+    assert status_and_field(response) == (422, "createdAt")
 
 
 def test_a_trend_is_set_read_and_removed_by_a_machine(

@@ -115,7 +115,7 @@ def test_concurrent_comments_are_each_found_by_their_id() -> None:
 
 @pytest.mark.parametrize(
     ("comment_id", "status", "field"),
-    [(FOREIGN, 422, "created_at"), ("7", 422, "created_at"), (ANOTHER_TIME, 404, None)],
+    [(FOREIGN, 422, "createdAt"), ("7", 422, "createdAt"), (ANOTHER_TIME, 404, None)],
 )
 def test_a_comment_whose_id_does_not_contain_its_time_is_found_with_created_at(
     anonymous: Client, ann: str, card: str, db: Store, comment_id: str, status: int, field: str | None
@@ -126,8 +126,8 @@ def test_a_comment_whose_id_does_not_contain_its_time_is_found_with_created_at(
     place = f"/cards/{card}/comments/{listed['commentId']}"
     response = anonymous.get(place)
     assert status_and_field(response) == (status, field)
-    assert "add ?created_at= with its createdAt" in response.json["detail"]
-    found = anonymous.get(f"{place}?created_at={listed['createdAt']}")
+    assert "add ?createdAt= with its createdAt" in response.json["detail"]
+    found = anonymous.get(f"{place}?createdAt={listed['createdAt']}")
     assert (found.status, found.json) == (200, listed)
 
 
@@ -136,7 +136,7 @@ def test_a_comment_of_other_code_is_voted_on_edited_and_removed(
     anonymous: Client, ann: str, card: str, db: Store, comment_id: str
 ) -> None:
     put(db, comment_of(card, ann, comment_id))
-    place, given = f"/cards/{card}/comments/{comment_id}", f"?created_at={SHOWN}"
+    place, given = f"/cards/{card}/comments/{comment_id}", f"?createdAt={SHOWN}"
     me = anonymous.by(ann)
     assert me.put(f"{place}/votes/{ann}{given}", {"voteType": "UP"}).status == 200
     assert me.get(place + given).json["voteScore"] == 1
@@ -169,12 +169,12 @@ def test_a_notification_whose_id_does_not_contain_its_time_is_read_and_deleted_w
     anonymous: Client, ann: str, db: Store, notification_id: str
 ) -> None:
     put(db, notification_of(ann, notification_id, WRITTEN))
-    place, given = f"/users/{ann}/notifications/{notification_id}", f"?created_at={SHOWN}"
+    place, given = f"/users/{ann}/notifications/{notification_id}", f"?createdAt={SHOWN}"
     me = anonymous.by(ann)
-    assert "?created_at=" in me.put(place + "/read").json["detail"]
+    assert "?createdAt=" in me.put(place + "/read").json["detail"]
     assert me.put(f"{place}/read{given}").status == 200
     assert me.get(place + given).json["read"] is True
-    assert "?created_at=" in me.delete(place).json["detail"]
+    assert "?createdAt=" in me.delete(place).json["detail"]
     assert me.delete(place + given).status == 204
     assert me.get(f"/users/{ann}/notifications").json["items"] == []
 
@@ -195,7 +195,7 @@ def test_a_notification_is_read_and_deleted_by_its_id(anonymous: Client, ann: st
 
 
 @pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("given", ["", "?created_at=2095-01-01T00:00:00Z"])
+@pytest.mark.parametrize("given", ["", "?createdAt=2095-01-01T00:00:00Z"])
 def test_an_unusual_id_is_not_found_or_rejected(anonymous: Client, ann: str, card: str, odd: str, given: str) -> None:
     comment, notification, me = f"/cards/{card}/comments/{odd}", f"/users/{ann}/notifications/{odd}", anonymous.by(ann)
     asked = [
@@ -214,11 +214,19 @@ def test_an_unusual_id_is_not_found_or_rejected(anonymous: Client, ann: str, car
 
 @pytest.mark.parametrize("given", ["yesterday", "", "2025-01-01T00:00:00", "0001-01-01T00:00:00%2B14:00", "한국"])
 def test_an_invalid_created_at_is_rejected(anonymous: Client, card: str, given: str) -> None:
-    assert anonymous.get(f"/cards/{card}/comments/1?created_at={given}").status == 422
+    assert anonymous.get(f"/cards/{card}/comments/1?createdAt={given}").status == 422
 
 
 def test_the_api_description_explains_created_at() -> None:
     operation = openapi(api)["paths"]["/api/perfectit/cards/{card_id}/comments/{comment_id}"]["get"]
-    (given,) = [each for each in operation["parameters"] if each["name"] == "created_at"]
+    (given,) = [each for each in operation["parameters"] if each["name"] == "createdAt"]
     assert (given["in"], given["required"]) == ("query", False)
     assert "`createdAt` from the list" in given["description"]
+
+
+def test_a_time_has_one_spelling_in_addresses_and_replies(anonymous: Client, card: str) -> None:
+    wrong = anonymous.get(f"/cards/{card}/comments/1?created_at=2095-01-01T00:00:00Z")
+    assert (wrong.status, wrong.json["field"]) == (400, "created_at")
+    assert "the parameters are createdAt" in wrong.json["detail"]
+    malformed = anonymous.get(f"/cards/{card}/comments/1?createdAt=today")
+    assert (malformed.status, malformed.json["field"]) == (422, "createdAt")

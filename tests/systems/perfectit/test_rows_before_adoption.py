@@ -39,10 +39,10 @@ def test_a_card_of_other_code_is_removed_with_everything_that_belongs_to_it(team
 
 def test_a_comment_can_be_read_voted_on_edited_and_removed(team: PerfectIt, anonymous: Client, db: Store) -> None:
     place, me = "/cards/123/comments/m1", anonymous.by("user123")
-    given = f"?created_at={T}"
+    given = f"?createdAt={T}"
     found = me.get(place + given)
     assert (found.status, found.json["text"]) == (200, "Which oil?")
-    assert me.get(f"{place}?created_at=2025-01-01T00:00:01Z").status == 404
+    assert me.get(f"{place}?createdAt=2025-01-01T00:00:01Z").status == 404
     assert me.put(f"{place}/votes/user123{given}", {"voteType": "DOWN"}).status == 200
     assert anonymous.by("u2").delete(f"{place}/votes/u2{given}").status == 200
     assert (me.get(place + given).json["upCount"], me.get(place + given).json["downCount"]) == (0, 1)
@@ -55,7 +55,7 @@ def test_a_comment_can_be_read_voted_on_edited_and_removed(team: PerfectIt, anon
 def test_a_comment_of_other_code_is_edited_or_removed_at_once(
     team: PerfectIt, anonymous: Client, db: Store, match: bool
 ) -> None:
-    place, me = f"/cards/123/comments/m1?created_at={T}", anonymous.by("user123")
+    place, me = f"/cards/123/comments/m1?createdAt={T}", anonymous.by("user123")
     headers = {"if_match": me.get(place).tag} if match else {}
     assert me.delete(place, **headers).status == 204
     assert list(db(d.comments_of_card("123"))) == []

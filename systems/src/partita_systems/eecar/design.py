@@ -136,7 +136,7 @@ class Dimensions(msgspec.Struct, kw_only=True, rename="camel"):
     length: Measure
     width: Measure
     height: Measure
-    unit: Annotated[str, msgspec.Meta(pattern=LENGTH_UNIT)] = "mm"
+    unit: Annotated[str, msgspec.Meta(pattern=LENGTH_UNIT, examples=["mm"])] = "mm"
 
 
 class ElectricalProps(msgspec.Struct, kw_only=True, rename="camel"):

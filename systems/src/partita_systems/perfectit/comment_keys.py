@@ -8,11 +8,12 @@ from typing import Annotated
 from msgspec import Meta
 
 from partita import NotFound, time_in_id
-from partita.rest import Problem
+from partita.rest import Problem, QueryName
 
 CreatedAtParameter = Annotated[
     Annotated[datetime, Meta(tz=True)] | None,
     Meta(description="`createdAt` from the list; needed only for ids that other code made without this time."),
+    QueryName("createdAt"),
 ]
 
 
@@ -24,12 +25,12 @@ def key_time(item_id: str, created_at: datetime | None) -> Iterator[datetime]:
     """
     time = created_at or time_in_id(item_id)
     if time is None:
-        detail = f"{item_id} contains no time; add ?created_at= with its createdAt, as the list shows it"
-        raise Problem(422, "invalid", detail, "created_at")
+        detail = f"{item_id} contains no time; add ?createdAt= with its createdAt, as the list shows it"
+        raise Problem(422, "invalid", detail, "createdAt")
     try:
         yield time
     except NotFound as missing:
         if created_at is not None:
             raise
-        detail = f"{missing.entity} {item_id} does not exist; if the list shows it, add ?created_at= with its createdAt"
+        detail = f"{missing.entity} {item_id} does not exist; if the list shows it, add ?createdAt= with its createdAt"
         raise Problem(404, "not-found", detail) from None
