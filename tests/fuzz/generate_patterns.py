@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from tests.fuzz.conditions import Condition, conditions
+from tests.fuzz.conditions import FIRST_STATE, Condition, conditions
 from tests.fuzz.designs import DesignSpec, EntitySpec
 from tests.fuzz.generate import chance
 from tests.fuzz.keys import KeySpec, Slot
@@ -32,6 +32,8 @@ def patterns(draw: st.DrawFn, design: DesignSpec, name: str) -> PatternSpec:
         fan = sharded[0]
     by_type = design.typed and not more and chance(draw, 2)
     where = _filter(draw, entity, keys) if chance(draw, 4) else None
+    if more and where is not None:  # other entities may have other types under the same names
+        where = FIRST_STATE
     return PatternSpec(name, sources, given, bound, promise, fan=fan, where=where, by_type=by_type)
 
 

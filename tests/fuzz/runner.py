@@ -183,7 +183,7 @@ class Run:
             return
         self.write(write)
         found = self.state.items.get(place)
-        if found is None or not stored.has_old_text(entity.old, found[1], separator):
+        if found is None or not stored.has_old_text(entity.old, found[1], separator, time_format):
             return
         new = stored.key_texts(entity.key, found[1], separator)
         old = stored.key_texts(entity.old, found[1], separator, time_format)
@@ -255,7 +255,10 @@ class Run:
 
     def _entity(self, decoded: Any) -> EntitySpec:
         name = type(decoded).__name__
-        return next(each for each in self.loaded.spec.entities if each.name == name)
+        for each in self.loaded.spec.entities:
+            if each.name == name:
+                return each
+        raise self.difference(f"an item of no entity is stored: {self.scan()}")
 
     def _check_item(self, entity: EntitySpec, item: Raw, values: Values) -> None:
         spec = self.loaded.spec

@@ -118,13 +118,16 @@ def keys_in(entity: EntitySpec, index: str | None, values: Values) -> KeySpec | 
     return next((each for each in entity.keys(index) if each.holds(values) and each.has_parts(values)), None)
 
 
-def has_old_text(keys: KeySpec, values: Values, separator: str) -> bool:
+def has_old_text(keys: KeySpec, values: Values, separator: str, time_format: str) -> bool:
     """Whether other code can have written such an old key, and nothing but this item can have its text today."""
+    place = Place(separator, time_format=time_format)
     for attribute in keys.attributes:
         for at, each in enumerate(attribute.template or ()):
-            text = values[each.field] if each.field is not None else None
+            if each.field is None or each.form is None or each.form.name != "old" or values[each.field] is None:
+                continue
+            text = each.form.text(values[each.field], place)
             continues = at + 1 < len(attribute.template or ())
-            if isinstance(text, str) and (Place(separator).escape in text or (separator in text and continues)):
+            if (separator in text and continues) or (place.escape in text and isinstance(values[each.field], str)):
                 return False
     return True
 
