@@ -499,3 +499,42 @@ def test_folded_part_in_two_places_takes_one_value() -> None:
     db = store(forms)
     db.create(Person(p="1", name="Ann B"))
     assert [each.p for each in db(named("ANN B", "1"))] == ["1"]
+
+
+def test_range_of_a_plain_key_between_two_spellings_of_one_text_is_not_reversed() -> None:
+    plain = Table("plain", pk="shop", sk="name")
+
+    class Product(Entity, table=plain):
+        shop: str
+        name: str
+
+    @pattern
+    def between(shop: str, low: str, high: str) -> Items[Product]:
+        return query(Product, shop).between(low, high)
+
+    db = store(plain)
+    db.create(Product(shop="1", name="caf\u00e9"))
+    assert len(list(db(between("1", "caf\u00e9", "cafe\u0301")))) == 1
+
+
+def test_collection_by_a_plain_key_of_two_types_has_no_range() -> None:
+    typed = table(Index("ByMark", "PK", "mark", local=True))
+
+    class Visit(Entity, table=typed, key=("P#{p}", "VISIT")):
+        p: str
+        mark: datetime
+        by_mark = Keys("ByMark")
+
+    class Label(Entity, table=typed, key=("P#{p}", "LABEL")):
+        p: str
+        mark: str
+        by_mark = Keys("ByMark")
+
+    @pattern
+    def since(p: str, at: datetime) -> Items[Visit | Label]:
+        return collection(Visit.by_mark, Label.by_mark)(p).since(at)
+
+    with pytest.raises(
+        DesignError, match=r"^since: 'mark' is datetime in Visit and str in Label, so their keys cannot"
+    ):
+        prove("typed", typed)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from partita.design.condition_checks import type_name
 from partita.design.key_languages import ANY_TEXT, Language, at_least, at_most, literal, one_of, sequence, starting_with
 from partita.design.key_parts import (
     KeyPart,
@@ -230,6 +231,7 @@ def key_range(read: Read) -> KeyRange:
     found = KeyRange(tuple(fixed), prefix, slots[len(read.given) :], read.single)
     _check_constants(read, found)
     _check_all_given_parts_used(read, found, slots)
+    _check_same_types(read, found)
     return found
 
 
@@ -265,6 +267,29 @@ def _check_constant_bounds(read: Read, bounds: SortRange, segment: Segment | Non
     if bottom > top:
         wrong = f"its range begins at {low!r} and ends before it, at {high!r}"
         raise ProofError(read.name, wrong, "exchange the bounds")
+
+
+def _check_same_types(read: Read, found: KeyRange) -> None:
+    """An attribute that is itself a key has one type in all entities, where a value or an order is about it."""
+    attributes = [each.attribute for each in found.fixed]
+    if found.sort_prefix is not None and (read.bounds is not None or read.order is not None):
+        attributes.append(found.sort_prefix.attribute)
+    first = read.sources[0].model
+    for attribute in attributes:
+        if attribute.template is not None or attribute.field is None:
+            continue
+        for source in read.sources[1:]:
+            same = next(each for each in source.keys.attributes if each.name == attribute.name)
+            if same.field is None:
+                continue
+            kind, other = first.attributes[attribute.field].kind, source.model.attributes[same.field].kind
+            if kind != other:
+                raise ProofError(
+                    read.name,
+                    f"{attribute.name!r} is {type_name(kind)} in {first.name} and {type_name(other)} in "
+                    f"{source.model.name}, so their keys cannot be compared",
+                    "read the entities by patterns of their own",
+                )
 
 
 def _check_all_given_parts_used(read: Read, found: KeyRange, slots: tuple[Slot, ...]) -> None:

@@ -24,6 +24,7 @@ from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.design.patterns import Pattern
 from partita.design.reads import Argument, FanOut, Get, Query, Read
 from partita.design.timestamps import WIDTH, time_of, time_text
+from partita.design.untyped_values import nfc_text
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
@@ -418,7 +419,8 @@ def _encloses(times: TimeEnds) -> bool:
 
 def _ends_early(low: Any, high: Any) -> bool:
     """Whether a range ends before it begins; open ends of plain attributes must differ."""
-    bottom, top = (each.value if isinstance(each, range_conditions.Adjacent) else each for each in (low, high))
+    ends = (each.value if isinstance(each, range_conditions.Adjacent) else each for each in (low, high))
+    bottom, top = (nfc_text(each) if isinstance(each, str) else each for each in ends)
     open_ends = isinstance(low, range_conditions.Adjacent) or isinstance(high, range_conditions.Adjacent)
     return bool(bottom >= top if open_ends else bottom > top)
 
