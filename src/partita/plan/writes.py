@@ -33,6 +33,7 @@ from partita.plan.items import (
     key_parts,
     values_of,
 )
+from partita.plan.predicates import evaluate
 from partita.plan.races import Raced
 
 _NOW: Any = object()
@@ -110,8 +111,19 @@ def mark_being_deleted(model: Model, key: Values, when: Condition | None) -> Ite
     return ItemAction("update", model.table.name, stored_key, model.name, steps=steps, clauses=tuple(clauses))
 
 
-def _condition_clause(model: Model, values: Values, when: Condition) -> Clause:
-    return Clause(to_stored(model, when), lambda _: ConditionFailed(model.name, key_parts(model, values)))
+def _condition_clause(model: Model, values: Values, when: Condition, now: datetime | None = None) -> Clause:
+    """The caller's condition; with `now`, an item that has expired is judged as one that does not exist."""
+    stored = to_stored(model, when)
+    required = stored if now is None else of_live_item(model, stored, now)
+    return Clause(required, lambda _: ConditionFailed(model.name, key_parts(model, values)))
+
+
+def of_live_item(model: Model, condition: Condition, now: datetime) -> Condition:
+    """A condition on stored attributes that holds for an expired item where it holds for none."""
+    if model.expires is None or model.table.ttl is None:
+        return condition
+    is_alive = alive(model.table.ttl, expiry_second(now))
+    return condition | ~is_alive if evaluate(condition, {}) else condition & is_alive
 
 
 def deletion(
@@ -131,7 +143,7 @@ def deletion(
     """
     clauses = []
     if when is not None:
-        clauses.append(_condition_clause(model, key, when))
+        clauses.append(_condition_clause(model, key, when, now))
     stored_key = key_of(model, key)
     tallies = effect.no_children_tallies(design, model, key, owned=owned)
     if found is None:

@@ -18,7 +18,7 @@ from partita.plan.design import Design
 from partita.plan.effects import BEING_DELETED
 from partita.plan.items import Values, item_of, key_of, key_parts, validate_entity, values_of
 from partita.plan.read_requests import get_plan, key_values
-from partita.plan.writes import creation, has_no_invariants, unconditional_put, with_initial_values
+from partita.plan.writes import creation, has_no_invariants, of_live_item, unconditional_put, with_initial_values
 from partita.store.arguments import check_condition_names, check_version
 from partita.store.context import StoreContext
 from partita.store.drafts import Draft, edits_of
@@ -158,7 +158,7 @@ class Transaction:
     def _check(self, model: Model, key: dict[str, Any], condition: Condition | None) -> list[ItemAction]:
         if condition is None:
             return []
-        stored = to_stored(model, condition)
+        stored = of_live_item(model, to_stored(model, condition), self._context.clock())
         required = stored & absent(BEING_DELETED) if model.owns else stored
         clause = Clause(required, lambda _: ConditionFailed(model.name, key))
         return [ItemAction("check", model.table.name, key_of(model, key), model.name, clauses=(clause,))]
