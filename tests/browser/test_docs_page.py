@@ -193,10 +193,10 @@ def test_portuguese_example_is_accepted_and_an_outdated_etag_is_rejected(served:
     assert status.startswith("201 ")
     assert "Conceição Araújo" in text
     assert "conceição" in text
-    status, text = _send(page, "changeProfile", {"cognito_sub": "conceição", "If-Match": '"older"'})
+    status, text = _send(page, "changeProfile", {"user_id": "conceição", "If-Match": '"older"'})
     assert status.startswith("412 ")
     assert json.loads(text)["type"] == "urn:partita:problem:precondition-failed"
-    status, text = _send(page, "removeUser", {"cognito_sub": "conceição"})
+    status, text = _send(page, "removeUser", {"user_id": "conceição"})
     assert (status[:4], text) == ("204 ", "")
 
 
@@ -240,3 +240,24 @@ def test_page_can_be_read_without_scripts(served: Served, visit: Visiting) -> No
     first.locator("> summary").click()
     expect(first.get_by_text("Request body")).to_be_visible()
     assert page.locator("input:visible, button:visible, select:visible").count() == 0
+
+
+def test_ids_of_demo_data_are_filled_in_and_the_reply_is_marked_as_live(served: Served, visit: Visiting) -> None:
+    page = visit(served.docs("perfectit", "getCard")).page
+    operation = _operation(page, "getCard")
+    assert operation.get_by_label("card_id").input_value().startswith("c_")
+    operation.get_by_role("button", name="Send").click()
+    expect(operation.get_by_role("heading", name="Live response")).to_be_visible()
+    expect(operation.get_by_role("status")).to_have_text(re.compile("^200 "))
+    expect(operation.get_by_role("heading", name=re.compile("^Example response: 200"))).to_be_visible()
+
+
+def test_demo_token_is_filled_in_on_demand(served: Served, visit: Visiting) -> None:
+    page = visit(served.docs("perfectit", "getMe")).page
+    operation = _operation(page, "getMe")
+    operation.get_by_role("button", name="Send").click()
+    expect(operation.get_by_role("status")).to_have_text(re.compile("^401 "))
+    page.get_by_role("button", name="Use the demo token").click()
+    expect(page.locator("#the-whose")).to_have_text(re.compile("^Token of "))
+    operation.get_by_role("button", name="Send").click()
+    expect(operation.get_by_role("status")).to_have_text(re.compile("^200 "))

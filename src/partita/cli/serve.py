@@ -81,6 +81,7 @@ def serve(
     from partita.cli.token import groups_of, issuer_beside
     from partita.errors import ConfigurationError
     from partita.extras import needs
+    from partita.http.hosts import is_loopback
     from partita.http.sources import AllowedSources
     from partita.server.access_keys import load_credentials
     from partita.server.authorization import Authorizer
@@ -142,6 +143,7 @@ def serve(
         authorizer=authorizer,
         dynamodb=dynamodb,
         cursor_keys=cursor_keys,
+        demo_token=token if seed and is_loopback(host) else None,
     )
 
 
@@ -175,6 +177,7 @@ def run(
     authorizer: "Authorizer | None" = None,
     dynamodb: bool = True,
     cursor_keys: Sequence[bytes] | None = None,
+    demo_token: str | None = None,
 ) -> None:
     """Serves until interrupted; `ready` is called once the systems are open and the socket listens."""
     from partita.cli.open_systems import open_systems
@@ -190,7 +193,14 @@ def run(
     uvicorn_server.listen(at)
     ready(opened)
     apis = [each.system.api for each in opened]
-    rest = RestApplication(apis, backend, verifier=verifier, cursor_keys=cursor_keys, beside_dynamodb=dynamodb)
+    rest = RestApplication(
+        apis,
+        backend,
+        verifier=verifier,
+        cursor_keys=cursor_keys,
+        beside_dynamodb=dynamodb,
+        demo_token=demo_token,
+    )
 
     async def protocol() -> OwnedAsyncBackend:
         return AsyncEngine(backend) if isinstance(backend, Engine) else await connect_async(address)

@@ -49,6 +49,8 @@ class RestApplication:
                      `partita serve` checks both, against DNS rebinding.
     allowed_origins  With `allowed_hosts`: the origins whose pages may send requests, besides the application's own.
     beside_dynamodb  Whether DynamoDB's protocol is served on the same port, so that the page says so.
+    demo_token       For demo data on one's own machine: a token that the documentation pages offer to everyone who can
+                     open them. Their forms then have ids that exist in the data.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class RestApplication:
         allowed_hosts: Sequence[str] | None = None,
         allowed_origins: Sequence[str] = (),
         beside_dynamodb: bool = False,
+        demo_token: str | None = None,
     ) -> None:
         _check_paths(apis, prefix)
         self._apis = list(apis)
@@ -71,6 +74,7 @@ class RestApplication:
         self._create_tables = create_tables
         self._prefix = prefix.rstrip("/")
         self._beside_dynamodb = beside_dynamodb
+        self._demo_token = demo_token
         self._unreadable = UnreadableItems()
         self._address = data if isinstance(data, str | os.PathLike) else None
         self._handler = None if isinstance(data, str | os.PathLike) else self._mounted(_opened(data))
@@ -171,7 +175,7 @@ class RestApplication:
                 )
             if self._create_tables:
                 create_tables(db)
-            mounted.append(MountedApi(api, db, f"{self._prefix}/{api.name}"))
+            mounted.append(MountedApi(api, db, f"{self._prefix}/{api.name}", self._demo_token))
         backend = data.backend if isinstance(data, Store) else data
         is_embedded = isinstance(backend, EmbeddedBackend)
         idempotent = IdempotentRequests(backend, create_tables=self._create_tables or is_embedded)

@@ -5,7 +5,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from partita.design.json_codec import encoded
 from partita.rest.api import Api
+from partita.rest.auth.identity import Caller
+from partita.rest.demo_values import demo_values
 from partita.rest.error_mapping import ErrorMapping, RequestNames
+from partita.rest.etags import IfMatch
 from partita.rest.openapi import openapi
 from partita.rest.pages.docs_page import docs_page
 from partita.rest.problems import Problem
@@ -54,8 +57,9 @@ class EmbeddedBackend(Protocol):
 class MountedApi:
     """`path` is where the API is found in the application; on an embedded engine, reads run on the event loop."""
 
-    def __init__(self, api: Api[Any], db: Store, path: str) -> None:
+    def __init__(self, api: Api[Any], db: Store, path: str, demo_token: str | None = None) -> None:
         self.api = api
+        self.demo_token = demo_token
         self.db = db
         self.path = path
         self.version = db.backend.version if isinstance(db.backend, EmbeddedBackend) else None
@@ -70,6 +74,7 @@ class MountedApi:
         for route in api.routes:
             self._add_route(nested(route, api.routes))
         self._errors = ErrorMapping(db.design, api.registration)
+        self._demo_values: dict[str, str] = {}
         self._outdated = 0  # cached replies in a row that were out of date
         self._skipped = 0
 
@@ -93,6 +98,18 @@ class MountedApi:
     def _static_pages(self, root: str) -> StaticPages:
         described = openapi(self.api, self.path, root)
         return StaticPages(encoded(described), docs_page(self.api.title, described, self.path).encode())
+
+    def demo_page(self, root: str, token: str) -> bytes:
+        """The documentation page with ids that exist in the data, and a button that fills in a token."""
+        if not self._demo_values:
+            self._demo_values = demo_values(self.api.routes, self.call_of_nobody())
+        described = openapi(self.api, self.path, root)
+        return docs_page(self.api.title, described, self.path, self._demo_values, token).encode()
+
+    def call_of_nobody(self) -> RouteCall:
+        """A call of an anonymous caller, without arguments."""
+        caches = self.item_cache, self.page_cache
+        return RouteCall(self.db, self.service, *caches, Caller(), {}, None, IfMatch(None))
 
     def _add_route(self, route: Route) -> None:
         branch = self._tree

@@ -253,7 +253,10 @@ def _static_page(state: RequestState, mounted: MountedApi, tail: str) -> Respons
         return None
     _check_read_method(state.line.method)
     pages = mounted.static_pages(state.root)
-    kind, body = (HTML, pages.docs_html) if tail == "docs" else (JSON, pages.openapi_json)
+    if tail == "docs" and mounted.demo_token is not None and mounted.version is not None:
+        kind, body = HTML, mounted.demo_page(state.root, mounted.demo_token)
+    else:
+        kind, body = (HTML, pages.docs_html) if tail == "docs" else (JSON, pages.openapi_json)
     return Response(200, body, [(b"content-type", kind), _FRESH])
 
 

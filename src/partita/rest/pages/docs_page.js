@@ -99,7 +99,7 @@ function pretty(text) {
 function show(form, status, text) {
   const reply = form.querySelector(".reply");
   reply.hidden = false;
-  reply.firstElementChild.textContent = status;
+  reply.querySelector("[role=status]").textContent = status;
   reply.lastElementChild.textContent = text;
   reply.lastElementChild.hidden = text === "";
 }
@@ -112,9 +112,13 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   if (event.target.dataset.path) send(event.target);
 });
+document.getElementById("the-demo")?.addEventListener("click", (event) => {
+  token.value = event.target.dataset.token;
+  showCaller();
+});
 document.addEventListener("click", (event) => {
   const form = event.target.closest("button[type=button]")?.form;
-  if (form?.reportValidity()) show(form, "The request as a shell command:", curl(request(form)));
+  if (form?.dataset.path && form.reportValidity()) show(form, "The request as a shell command:", curl(request(form)));
   const link = event.target.closest("a[href^='#']");
   if (link && link.hash === location.hash) openNamed();
 });

@@ -3,6 +3,7 @@
 The page loads nothing from other hosts, and without scripts it can still be read.
 """
 
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -16,8 +17,13 @@ from partita.rest.pages.html import asset, html_page
 _STYLE, _SCRIPT = asset("docs_page.css"), asset("docs_page.js")
 
 
-def docs_page(title: str, described: dict[str, Any], base: str) -> str:
-    """The page in HTML, from an OpenAPI description whose paths all begin with `base`."""
+def docs_page(
+    title: str, described: dict[str, Any], base: str, values: Mapping[str, str] = {}, demo_token: str = ""
+) -> str:
+    """The page in HTML, from an OpenAPI description whose paths all begin with `base`.
+
+    `values` are filled into the parameters of paths; `demo_token` is offered to be filled in.
+    """
     components = described["components"]["schemas"]
     root = described["servers"][0]["url"].rstrip("/")
     links: dict[str, list[str]] = {}
@@ -27,7 +33,7 @@ def docs_page(title: str, described: dict[str, Any], base: str) -> str:
         name = short.split("/")[1]
         for method, operation in methods.items():
             links.setdefault(name, []).append(_link(short, method, operation))
-            sections.setdefault(name, []).append(_operation(root + path, method, operation, components))
+            sections.setdefault(name, []).append(_operation(root + path, method, operation, components, values))
     navigation = "".join(
         f"<a href='#in-{escape(name)}'>{escape(name)}</a><ul>{''.join(each)}</ul>\n" for name, each in links.items()
     )
@@ -40,11 +46,16 @@ def docs_page(title: str, described: dict[str, Any], base: str) -> str:
         "<a class=skip href='#the-operations'>Skip to the operations</a>\n"
         "<nav aria-label=Operations><input id=the-filter type=search placeholder='Filter by path or description'"
         f" aria-label='Filter operations'>\n{navigation}</nav>\n"
-        f"<main><h1>{escape(title)}</h1><p>{_prose(described['info']['description'])}</p>{_INTRODUCTION}"
+        f"<main><h1>{escape(title)}</h1><p>{_prose(described['info']['description'])}</p>{_introduction(demo_token)}"
         f"{_error_list(described)}<div id=the-operations tabindex=-1>{operations}</div>"
         "<p id=the-nothing hidden>No operation matches the filter.</p></main>\n"
     )
     return html_page(f"{title}: REST API", _STYLE, body, _SCRIPT)
+
+
+def _introduction(demo_token: str) -> str:
+    offered = f"<button type=button id=the-demo data-token='{escape(demo_token)}'>Use the demo token</button> "
+    return _INTRODUCTION.replace("<!-- demo -->", offered if demo_token else "")
 
 
 _INTRODUCTION = """
@@ -54,8 +65,8 @@ to reject your change if the entity has been edited since you read it. OpenAPI d
 <a href=openapi.json>openapi.json</a>.</p>
 <form class=token><label>Bearer token for the requests below, stored in this browser tab only
 <input id=the-token type=password autocomplete=off spellcheck=false></label>
-<p class=faint><span id=the-whose role=status></span> During development, <code>partita serve</code> prints a token when
-it starts, and <code>partita token NAME</code> prints others.</p></form>
+<p class=faint><!-- demo --><span id=the-whose role=status></span> During development, <code>partita serve</code> prints
+a token when it starts, and <code>partita token NAME</code> prints others.</p></form>
 """
 
 
@@ -66,7 +77,7 @@ def _link(short: str, method: str, operation: dict[str, Any]) -> str:
     )
 
 
-def _operation(path: str, method: str, operation: dict[str, Any], components: Schema) -> str:
+def _operation(path: str, method: str, operation: dict[str, Any], components: Schema, values: Mapping[str, str]) -> str:
     name = escape(operation["operationId"])
     about, _, who = operation["description"].rpartition("\n\n")
     further = "".join(f"<p>{_prose(each)}</p>" for each in about.split("\n\n") if each != operation["summary"])
@@ -75,9 +86,9 @@ def _operation(path: str, method: str, operation: dict[str, Any], components: Sc
         f"<code>{_breakable(path)}</code></h3> <span class=about>{_prose(operation['summary'])}</span></summary>\n"
         f"{further}<p>{_prose(who)} <a class=faint href='#{name}'>#{name}</a></p>\n"
         f"<form data-method={method.upper()} data-path='{escape(path)}'>"
-        f"{_parameters(operation, components)}{_body(operation, components)}"
+        f"{_parameters(operation, components, values)}{_body(operation, components)}"
         "<p class=try><button>Send</button><button type=button>Show curl command</button></p>"
-        "<div class=reply hidden><p role=status></p><pre tabindex=0></pre></div></form>\n"
+        "<div class=reply hidden><h4>Live response</h4><p role=status></p><pre tabindex=0></pre></div></form>\n"
         f"{_reply(operation, components)}</details>\n"
     )
 
@@ -93,11 +104,11 @@ def _breakable(path: str) -> str:
     return escape(path).replace("/", "/<wbr>")
 
 
-def _parameters(operation: dict[str, Any], components: Schema) -> str:
+def _parameters(operation: dict[str, Any], components: Schema, values: Mapping[str, str]) -> str:
     rows = [
         f"<dt><code>{escape(each['name'])}</code> <span class=faint>{each['in']}"
         f"{'' if each.get('required') else ', optional'}</span></dt>"
-        f"<dd>{_meaning(each, components)}{_field(each)}</dd>\n"
+        f"<dd>{_meaning(each, components)}{_field(each, values)}</dd>\n"
         for each in operation.get("parameters", [])
     ]
     return f"<dl>{''.join(rows)}</dl>" if rows else ""
@@ -111,7 +122,7 @@ def _meaning(parameter: dict[str, Any], components: Schema) -> str:
     )  # null cannot be sent there
 
 
-def _field(parameter: dict[str, Any]) -> str:
+def _field(parameter: dict[str, Any], values: Mapping[str, str]) -> str:
     """The form field of a parameter."""
     name = escape(parameter["name"])
     common = f"name='{name}' data-in={parameter['in']} aria-label='{name}' class=value"
@@ -121,7 +132,9 @@ def _field(parameter: dict[str, Any]) -> str:
         choices = "".join(f"<option>{escape(str(each))}</option>" for each in parameter["schema"]["enum"])
         return f"<select {common}><option></option>{choices}</select>"
     example = escape(str(parameter.get("example", parameter["schema"].get("default", ""))))
-    return f"<input {common} placeholder='{example}' autocomplete=off spellcheck=false>"
+    known = values.get(parameter["name"]) if parameter["in"] == "path" else None
+    value = "" if known is None else f" value='{escape(known)}'"
+    return f"<input {common} placeholder='{example}'{value} autocomplete=off spellcheck=false>"
 
 
 def _body(operation: dict[str, Any], components: Schema) -> str:
@@ -146,7 +159,7 @@ def _reply(operation: dict[str, Any], components: Schema) -> str:
     else:
         described = f", without a body{headers}</h4>"
     errors = ", ".join(each for each in operation["responses"] if each >= "400")
-    return f"<h4>Response: {status}{described}<p class=faint><a href='#the-errors'>Errors</a>: {errors}</p>"
+    return f"<h4>Example response: {status}{described}<p class=faint><a href='#the-errors'>Errors</a>: {errors}</p>"
 
 
 def _example(content: dict[str, Any]) -> str:
