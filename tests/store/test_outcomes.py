@@ -2,11 +2,25 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
-from partita import AlreadyExists, F, InvalidValue, NotUnique, OutcomeUnknown, SentRequest, Store, connect
+from partita import (
+    AlreadyExists,
+    Entity,
+    F,
+    InvalidValue,
+    NotUnique,
+    OutcomeUnknown,
+    SentRequest,
+    Store,
+    Table,
+    Version,
+    connect,
+    get,
+    prove,
+)
 from partita.dynamodb.requests import TransactWriteItems
 from tests.fuzz.faults import FaultyBackend
 from tests.store.ledger_design import Account, Entry, Remark, Score, a_score, account, design, entry, fill, remark
@@ -226,3 +240,22 @@ def test_lost_change_is_not_done_if_a_part_of_its_condition_is_false(faults: Fau
     change = faults.db.change(remark("a", 1), when=(F.rank == 99) & (F.text != "b"))
     with pytest.raises(OutcomeUnknown), change as draft:
         draft.text = text
+
+
+def test_put_creates_an_item_that_another_writer_deletes_after_its_read() -> None:
+    table = Table("drafts", pk="PK")
+
+    class Page(Entity, table=table, key="PAGE#{page}"):
+        page: str
+        text: str = ""
+        version: Annotated[int, Version()] = 0
+
+    with connect("memory:", maintain=False) as engine:
+        backend = FaultyBackend(engine)
+        pages = prove("pages", table)
+        db, other = (Store(each, pages, sleep=lambda _: None) for each in (backend, engine))
+        other.create_tables()
+        other.create(Page(page="1"))
+        backend.start([], (1, lambda: other.delete_many([get(Page, "1")])))
+        assert db.put(Page(page="1", text="new")).version == 1
+        assert [each.text for each in other.scan(Page)] == ["new"]

@@ -51,7 +51,7 @@ from partita.plan.writes import (
 from partita.store.batches import BatchWrite, batch_write
 from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
-from partita.store.execution import Planning, SkippedItems, execute, retry_on_race
+from partita.store.execution import ATTEMPTS, Planning, SkippedItems, execute, retries_exhausted, retry_on_race
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item
 from partita.store.old_items import now_seconds
@@ -90,8 +90,15 @@ def put(context: StoreContext, design: Design, model: Model, entity: E) -> Flow[
             setattr(entity, name, value)
         return planned
 
-    yield from retry_on_race(context, model.name, plan)
-    return entity
+    for _ in range(ATTEMPTS):
+        try:
+            yield from retry_on_race(context, model.name, plan)
+        except NotFound:
+            if (yield from fetch_stored_item(context, model, key_of(model, values_of(model, entity)))) is not None:
+                raise  # an owner that is being deleted
+            continue  # it was deleted since it was read, so it is created
+        return entity
+    raise retries_exhausted(model.name)
 
 
 def _replacement(
