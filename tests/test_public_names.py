@@ -15,7 +15,7 @@ RejectionUnexplained ReservedKey RetriesExhausted SeedStep SentRequest StillRefe
 StorageError Store StoreError StoredAs
 StoredItemInvalid SumOf System Table TableNotFound Transaction Transitions Unique UnknownAttribute Untracked UpdatedAt
 UsedAfterFork Version VersionConflict View
-collection connect connect_async convert fan_out get new_id pattern prove query
+collection connect connect_async convert describe_pattern fan_out get new_id pattern prove query
 time_in_id
 """.split()
 

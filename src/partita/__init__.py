@@ -96,7 +96,7 @@ if TYPE_CHECKING:
     from partita.store.store import Store
     from partita.store.transactions import Transaction
     from partita.system import System
-    from partita.validation import convert
+    from partita.validation import convert, describe_pattern
 else:
     _MODULES = {
         "Adoption": "store.adoption",
@@ -111,6 +111,7 @@ else:
         "System": "system",
         "Transaction": "store.transactions",
         "convert": "validation",
+        "describe_pattern": "validation",
         "prove": "plan.proof.prove",
     }
 
@@ -204,6 +205,7 @@ __all__ = [
     "connect",
     "connect_async",
     "convert",
+    "describe_pattern",
     "fan_out",
     "get",
     "new_id",

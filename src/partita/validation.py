@@ -15,7 +15,7 @@ import msgspec
 
 from partita.errors import Fault, InvalidValue, Step
 
-__all__ = ["convert"]
+__all__ = ["convert", "describe_pattern"]
 
 T = TypeVar("T")
 

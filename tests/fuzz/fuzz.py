@@ -98,8 +98,19 @@ def run_chunk(seed: int, chunk: int, designs: int) -> tuple[int, int, str]:
     return chunk, held, difference
 
 
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Faults are logged as warnings; here they are planned."""
+    logger = logging.getLogger("partita.store")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
 def _difference(designs: int, phases: list[Phase], seed: int, engine: Any = None) -> tuple[int, str]:
-    logging.getLogger("partita.store").setLevel(logging.ERROR)  # faults are logged as warnings
     held, failed = 0, False
 
     @settings(
@@ -124,7 +135,7 @@ def _difference(designs: int, phases: list[Phase], seed: int, engine: Any = None
         held += not failed
 
     try:
-        with independent_examples():
+        with independent_examples(), _without_warnings():
             fuzzed()
     except Exception as error:  # noqa: BLE001 - whatever a design raises is a difference
         return held, f"{type(error).__name__}: {error}"

@@ -103,7 +103,7 @@ def _with_bound(_: Any) -> Any:
 
 def _always(condition_clause: Any) -> Any:
     """The condition of a creation or a deletion is true for every item."""
-    return lambda model, key, when: condition_clause(model, key, when | ~when)
+    return lambda model, key, when, *now: condition_clause(model, key, when | ~when, *now)
 
 
 def _no_values(_: Any) -> Any:
@@ -112,7 +112,7 @@ def _no_values(_: Any) -> Any:
 
 MUTATIONS: dict[str, tuple[str, str, Mutation]] = {
     # ranges
-    "range: an upper bound leaves out what continues": ("partita.plan.key_ranges", "_after_open_part", _no_text),
+    "range: an upper bound leaves out what continues": ("partita.plan.range_conditions", "after_open_part", _no_text),
     "range: bounds of a falling part are not exchanged": ("partita.plan.key_ranges", "descends", _rising),
     "range: items of other entities are not looked for": ("partita.plan.proof.contents", "meeting", _returns_none),
     "range: lost order is not noticed": ("partita.plan.proof.order", "_sorts", _true),

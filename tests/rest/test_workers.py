@@ -27,7 +27,7 @@ class Worker(msgspec.Struct):
 def worker(service: Notes) -> Worker:
     return Worker(os.getpid())
 
-@api.put("/plain/{plain_id}/{words}", who=anyone)
+@api.put("/words/{plain_id}/{words}", who=anyone)
 def write_plain(service: Notes, plain_id: str, words: str) -> Worker:
     service.db.put(Plain(plain_id=plain_id, words=words))
     return Worker(os.getpid())
@@ -74,7 +74,7 @@ def test_a_write_by_either_worker_is_read_from_both(module: Path) -> None:
         workers = by_each_worker(lambda: httpx.get(f"{base}/worker"))
         assert running.pid not in workers
         for words in ("one", "two", "three"):
-            address = f"{base}/plain/p/{words}"
+            address = f"{base}/words/p/{words}"
             assert by_each_worker(lambda: httpx.put(address)) == workers  # noqa: B023 - called at once
             assert {httpx.get(f"{base}/plain/p").json()["words"] for _ in range(20)} == {words}
 

@@ -63,12 +63,15 @@ def test_workers_end_with_the_command(tmp_path: Path, how: signal.Signals) -> No
     command = engine_command("--data", str(tmp_path / "x.db"), "--workers", "2", "--port", str(port))
     with subprocess.Popen([str(each) for each in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
-        process.stdout.readline()
-        assert call(f"http://127.0.0.1:{port}", "ListTables", {}).status == 200
-        workers = children(process.pid)
-        assert len(workers) == 2
-        process.send_signal(how)
-        _, errors = process.communicate(timeout=30)
+        try:
+            process.stdout.readline()
+            assert call(f"http://127.0.0.1:{port}", "ListTables", {}).status == 200
+            workers = children(process.pid)
+            assert len(workers) == 2
+            process.send_signal(how)
+            _, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()  # or leaving the block would wait for it
     assert b"Traceback" not in errors
     deadline = time.monotonic() + 20
     while any(Path(f"/proc/{each}").exists() for each in workers) and time.monotonic() < deadline:

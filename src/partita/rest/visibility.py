@@ -2,7 +2,7 @@
 
 A nested route answers 404 where that GET does, with the same words for an entity that does not exist and for one that
 the caller may not see. A list of a parent that everyone may see is read at once; only if it is empty, the parent is
-looked for. A write looks for it first.
+looked for. Any other operation looks for it first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -95,12 +95,12 @@ def _checked(
     route: Route, restricted: list[_Parent], visible: list[_Parent], *, hides: bool
 ) -> Callable[[RouteCall], Any]:
     inner, who = route.run, route.who
-    written_below = [] if route.method == "GET" or who.needs_entity else visible[-1:]
+    looked_for_first = [] if _is_list(route) or who.needs_entity else visible[-1:]
 
     def run(call: RouteCall) -> Any:
         decides = who.needs_entity or bool(call.caller.groups & who.groups)  # the rule of the route itself
         seen = [] if decides else [each.see(call) for each in restricted]
-        for parent in written_below:
+        for parent in looked_for_first:
             parent.find(call)
         try:
             result = inner(call)
@@ -119,6 +119,10 @@ def _checked(
         return result._replace(parents=parents, cacheable=result.cacheable and len(parents) == len(seen))
 
     return run
+
+
+def _is_list(route: Route) -> bool:
+    return "cursor" in getattr(route.result, "__struct_fields__", ())
 
 
 def _is_empty(result: Any) -> bool:

@@ -9,9 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from partita import convert
-from partita.errors import Step
-from partita.validation import describe_pattern
+from partita import convert, describe_pattern
 
 _SPACES = r" \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _INVISIBLE = (
@@ -62,7 +60,7 @@ Email = Annotated[str, Meta(min_length=3, max_length=254, pattern=EMAIL)]
 """An e-mail address: a name, @, and a host."""
 
 
-def check_texts(value: Any, entity: str, *path: Step) -> None:
+def check_texts(value: Any, entity: str, *path: str | int) -> None:
     """Checks the texts and names in an untyped value, at any depth; raises InvalidValue that names the place.
 
     >>> check_texts({"size": ["10 mm", "\\x00"]}, "Part", "data")

@@ -6,8 +6,7 @@ from decimal import Decimal
 from typing import Any
 from unicodedata import normalize
 
-from partita import InvalidValue
-from partita.validation import describe_pattern
+from partita import InvalidValue, describe_pattern
 
 LENGTH_UNIT = describe_pattern(r"^(mm|cm)(?![\s\S])", "must be mm or cm")
 

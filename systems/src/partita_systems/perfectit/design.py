@@ -30,11 +30,11 @@ from partita import (
     UpdatedAt,
     Version,
     View,
+    describe_pattern,
     pattern,
     prove,
     query,
 )
-from partita.validation import describe_pattern
 from partita_systems import fields
 
 KEEP_DRAFTS = timedelta(days=30)
