@@ -169,6 +169,40 @@ def test_order_of_an_index_that_shares_the_sort_key_is_rejected() -> None:
         prove("shared", table)
 
 
+@pytest.mark.parametrize("old", ["{n:plain}", "OLD#{n:plain}"])
+def test_index_whose_partition_gives_a_part_of_the_sort_key_is_rejected(old: str) -> None:
+    table = Table("shared", pk="PK", sk="SK", indexes=(Index("ByNumber", "n", "SK"),))
+
+    class Note(Entity, table=table, key=("N#{note}", "{n:+6}"), old_keys=[("N#{note:plain}", old)]):
+        note: str
+        n: int
+        numbered = Keys("ByNumber")
+
+    @pattern
+    def of_number(n: int) -> Items[Note]:
+        return Note.numbered.query(n)
+
+    with pytest.raises(DesignError, match=r"of_number: Note\.ByNumber sorts by 'SK', which items under an old key"):
+        prove("shared", table)
+
+
+def test_index_whose_sort_key_begins_with_a_constant_that_old_keys_lack_is_rejected() -> None:
+    table = Table("shared", pk="PK", sk="SK", indexes=(Index("ByOwner", "owner", "SK"),))
+
+    class Note(Entity, table=table, key=("N#{note}", "NOTE#{n:6}"), old_keys=[("N#{note:plain}", "OLD#{n:plain}")]):
+        note: str
+        n: int
+        owner: str
+        mine = Keys("ByOwner")
+
+    @pattern
+    def of_owner(owner: str) -> Items[Note]:
+        return Note.mine.query(owner)
+
+    with pytest.raises(DesignError, match=r"of_owner: Note\.ByOwner sorts by 'SK', which items under an old key have"):
+        prove("shared", table)
+
+
 events = Table("events", pk="PK", sk="SK")
 
 

@@ -9,10 +9,11 @@ from decimal import Decimal
 
 from partita.design.key_parts import VerbatimPart
 from partita.design.key_slots import Slot, SlotRole, key_slots, part_identity
-from partita.design.models import EntityKeys
+from partita.design.key_templates import Template
+from partita.design.models import EntityKeys, Model
 from partita.design.reads import EntityKey, Read
 from partita.errors import ProofError
-from partita.plan.key_ranges import PLAIN, KeyRange, Piece, key_range
+from partita.plan.key_ranges import PLAIN, KeyRange, Piece, SortPrefix, key_range
 from partita.plan.stored_keys import templates_text
 
 
@@ -36,14 +37,35 @@ def _check_index(read: Read) -> None:
     """A ProofError where an index sorts by the table's key, which old items have in another form."""
     for source in read.sources:
         shared = {each.name for each in source.keys.sort} & set(source.model.table.key_names)
-        parts = [slot for slot in key_slots(source.model, source.keys, whole=False) if slot.role is SlotRole.PARTITION]
-        uses_sort = read.order is not None or read.bounds is not None or len(read.given) > len(parts)
+        uses_sort = read.order is not None or read.bounds is not None or _narrows(read, source.model, shared)
         if shared and uses_sort and source.model.old_keys:
             raise ProofError(
                 read.name,
                 f"{source.keys.where} sorts by {min(shared)!r}, which items under an old key have in another form",
                 "migrate the stored items with db.adopt() and remove old_keys, or give the index a sort key of its own",
             )
+
+
+def _narrows(read: Read, model: Model, shared: set[str]) -> bool:
+    """Whether a read of an index is about a part of the table's key, or a constant that old keys do not begin with."""
+    found = key_range(read)
+    prefix = found.sort_prefix
+    if any(each.attribute.name in shared for each in found.fixed):
+        return True
+    if prefix is None or prefix.attribute.name not in shared:
+        return False
+    if any(piece.segment.field is not None for piece in prefix.pieces):
+        return True
+    templates = [each.template for keys in model.old_keys for each in keys.attributes if each.name in shared]
+    return not all(each is None or _begins(each, prefix) for each in templates)
+
+
+def _begins(template: Template, prefix: SortPrefix) -> bool:
+    """Whether a template begins with the constants of a prefix."""
+    at = len(prefix.pieces)
+    constants = tuple(piece.segment for piece in prefix.pieces)
+    rest = template.segments[at:]
+    return template.segments[:at] == constants and bool(rest) and rest[0].constant.startswith(prefix.constant_prefix)
 
 
 def _contains(read: Read, old: Read) -> bool:
