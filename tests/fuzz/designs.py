@@ -146,7 +146,8 @@ class EntitySpec(Printed):
     @property
     def settled_fields(self) -> set[str]:
         """The fields whose text is stored in its composed form."""
-        return self.plain_fields | set(self.key.fields)
+        in_index = {name for name, each in self.fields.items() if each.in_index}
+        return self.plain_fields | set(self.key.fields) | in_index
 
     @property
     def plain_fields(self) -> set[str]:
