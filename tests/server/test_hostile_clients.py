@@ -186,9 +186,10 @@ def test_clients_that_disconnect_leave_nothing_in_the_log() -> None:
     assert [line for line in said.splitlines() if not line.startswith("try:")] == []
 
 
-@pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    data = str(tmp_path_factory.mktemp("attacked") / "attacked.db")
+@pytest.fixture
+def attacked(tmp_path: Path) -> Iterator[Server]:
+    """A server for each attack: memory that an allocator keeps after one is not a cost of the next."""
+    data = str(tmp_path / "attacked.db")
     with started(lambda port: engine_command("--data", data, "--port", str(port))) as running:
         server = Server(running.endpoint, running.pid)
         server.fill()

@@ -95,7 +95,8 @@ def _checked(
     route: Route, restricted: list[_Parent], visible: list[_Parent], *, hides: bool
 ) -> Callable[[RouteCall], Any]:
     inner, who = route.run, route.who
-    looked_for_first = [] if _is_list(route) or who.needs_entity else visible[-1:]
+    finds_itself = _is_list(route) or (route.method == "GET" and names_one(route))
+    looked_for_first = [] if finds_itself or who.needs_entity else visible[-1:]
 
     def run(call: RouteCall) -> Any:
         decides = who.needs_entity or bool(call.caller.groups & who.groups)  # the rule of the route itself

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from uvicorn.protocols.http.flow_control import FlowControl
 
 MAX_CONNECTIONS = 1000
-MAX_BUFFERED = 24 * 1024 * 1024  # bytes of unread replies and of requests, in all connections together
+MAX_BUFFERED = 20 * 1024 * 1024  # bytes of unread replies and of requests, in all connections together
 TRIM_EVERY = 2 * MAX_BUFFERED  # bytes of connections that were closed
 LARGE = 64 * 1024  # bytes; connections that hold less are not counted
 

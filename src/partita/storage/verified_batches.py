@@ -7,7 +7,7 @@ are dropped.
 
 from partita.storage.contract import RowBatch
 
-MAX_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 2 * 1024 * 1024
 
 BatchRequest = tuple[str, bytes, bytes | None, bool, int]  # the space, the range, its direction, how many rows
 
