@@ -75,7 +75,7 @@ def creation(
     taken = Raced(model.name) if raced else AlreadyExists(model.name, key_parts(model, values))
     clauses = [Clause(free, lambda _: taken)]
     if when is not None:
-        clauses.append(_condition_clause(model, values, when))
+        clauses.append(_condition_clause(model, values, when, now))
     put = ItemAction("put", model.table.name, key, model.name, item=item, clauses=tuple(clauses))
     after = effect.effects(design, model, values, item)
     return [put, *effect.actions(model, effect.Effects(exists=False), after, set(), now)]
