@@ -5,8 +5,6 @@ entities that exist. PARTITA_EXAMPLES sets their number.
 """
 
 import os
-import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,6 +22,7 @@ from schemathesis.specs.openapi.checks import (
 
 from partita_systems import SYSTEMS
 from tests.rest.client import Client
+from tests.rest.known_ids import known_ids
 
 pytestmark = pytest.mark.slow
 
@@ -36,39 +35,6 @@ CHECKS = [
     response_schema_conformance,
 ]
 GROUPS = ("admin", "ADMIN", "machine", "builder")
-LISTS = {
-    "perfectit": ["/cards/top", "/categories"],
-    "checks": ["/types/AVAILABILITY/ACTIVE/checks"],
-    "eecar": ["/categories/battery/parts", "/needs?status=active", "/matches"],
-    "blog": ["/categories", "/roles/AUTHOR/users"],
-    "nbhd": ["/users", "/neighborhoods"],
-}
-
-
-def _named(value: Any) -> Iterator[tuple[str, str]]:
-    """(name as in a path, text) of every member of some JSON."""
-    if isinstance(value, list):
-        for each in value:
-            yield from _named(each)
-    elif isinstance(value, dict):
-        for name, each in value.items():
-            if isinstance(each, str):
-                yield re.sub(r"[A-Z]", lambda found: "_" + found[0].lower(), name), each
-            yield from _named(each)
-
-
-def _known(client: Client, name: str) -> dict[str, list[str]]:
-    """Ids of existing entities, by the name of their parameter."""
-    found: dict[str, list[str]] = {}
-    for path in LISTS[name]:
-        reply = client.get(path)
-        assert reply.status == 200, path
-        for member, text in _named(reply.json["items"][:5]):
-            found.setdefault(member, []).append(text)
-    if name == "nbhd":
-        found["neighborhood_id"] = found["id"]
-    people = next(found[each] for each in ("did", "cognito_sub", "author_id", "user_id", "seller_id") if each in found)
-    return {"user_id": people, "company_id": people, "user_did": people, **found}
 
 
 async def _with_lifespan(app: Any, scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -86,7 +52,7 @@ def test_no_response_is_a_500_or_undeclared(five: Client, name: str) -> None:
         await _with_lifespan(five.app, scope, receive, send)
 
     schema = schemathesis.openapi.from_asgi(f"/api/{name}/openapi.json", app)
-    known = _known(five.by("x", *GROUPS).at(f"/api/{name}"), name)
+    known = known_ids(five.by("x", *GROUPS).at(f"/api/{name}"), name)
     callers = ["", five.by("stranger").token]
     seen: set[int] = set()
     found: Any

@@ -14,7 +14,8 @@ from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita_systems import SYSTEMS
 from tests.rest.client import Client
-from tests.rest.test_random_requests import GROUPS, _known
+from tests.rest.known_ids import known_ids
+from tests.rest.test_random_requests import GROUPS
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +44,7 @@ def test_every_list_goes_on_without_unreadable_items(name: str) -> None:
         seed_system(system, 0.2, 1, lambda *_: None)
         app = RestApplication([SYSTEMS[name].api], backend, verifier=issuer.verifier())
         client = Client(app, f"/api/{name}", issuer, runner.get_loop()).by("admin", *GROUPS)
-        known = _known(client, name)
+        known = known_ids(client, name)
         assert sum(_damage(backend, table) for table in SYSTEMS[name].design.tables) > 5
         failed, tried = [], 0
         for route in SYSTEMS[name].api.routes:

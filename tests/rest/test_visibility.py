@@ -14,7 +14,8 @@ from partita.rest.openapi import openapi
 from partita.rest.routes import Route
 from partita_systems import SYSTEMS
 from tests.rest.client import Client, Response
-from tests.rest.test_random_requests import GROUPS, _known
+from tests.rest.known_ids import known_ids
+from tests.rest.test_random_requests import GROUPS
 
 CLOSED = {"noteId": "closed", "title": "c", "isOpen": False}
 LINE = {"number": 1, "words": "x"}
@@ -31,7 +32,7 @@ NO_ENTITY = {  # values of these parameters are not entities: days, types, compa
 }
 
 
-REPEATABLE = {  # no vote is left, and nothing of the account, whoever asks
+REPEATABLE = {  # the vote, or what is left of the account, is gone already
     ("DELETE", "/cards/{card_id}/votes/{user_id}", "user_id"),
     ("POST", "/users/{did}/purge", "did"),
 }
@@ -97,7 +98,7 @@ def _without_one(system: tuple[str, Client], route: Route, missing: str, known: 
 @pytest.mark.slow
 def test_path_that_names_a_missing_entity_is_a_404_in_every_operation(system: tuple[str, Client]) -> None:
     name, client = system
-    known = _known(client.by("admin", *GROUPS), name)
+    known = known_ids(client.by("admin", *GROUPS), name)
     wrong = []
     for route in SYSTEMS[name].api.routes:
         for missing in {each.name for each in route.in_path} - NO_ENTITY:

@@ -81,7 +81,7 @@ def test_other_callbacks_run_between_decoding_and_execution() -> None:
 
 
 class Slow:
-    """A backend that answers when it is told to."""
+    """A backend that waits with its answers until a test releases them."""
 
     def __init__(self) -> None:
         self.started: list[Callable[[Any, BaseException | None], None]] = []

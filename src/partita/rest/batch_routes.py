@@ -22,12 +22,11 @@ _Ids = Annotated[
 
 def reading_many(path: str, pattern: Pattern[Any, Any], who: Rule, name: str, cache: str) -> Route:
     """GET of the entities with these ids that exist and that the caller may see, in the order of the ids."""
-    entity = routes.read_type(pattern)
+    entity: Any = routes.read_type(pattern)
     if len(pattern.arguments) != 1:
         raise DesignError(path, f"the pattern {pattern.name} has several arguments; a batch read is by one id")
     (argument,) = pattern.arguments
-    listed: Any = list[entity]  # type: ignore[valid-type]
-    result = msgspec.defstruct(f"{entity.__name__}Batch", [("items", listed), ("missing", list[str])])
+    result = msgspec.defstruct(f"{entity.__name__}Batch", [("items", list[entity]), ("missing", list[str])])
 
     def read(call: RouteCall) -> Any:
         ids = list(dict.fromkeys(each.strip() for each in call.arguments["ids"].split(",") if each.strip()))
@@ -38,9 +37,9 @@ def reading_many(path: str, pattern: Pattern[Any, Any], who: Rule, name: str, ca
         except InvalidValue as error:
             raise Problem(422, "invalid", f"ids: {error.reason}", "ids") from None
         seen = {
-            each: entity
-            for each, entity in zip(ids, found, strict=True)
-            if entity is not None and who.allows(call.caller, {argument.name: each}, entity)
+            each: one
+            for each, one in zip(ids, found, strict=True)
+            if one is not None and who.allows(call.caller, {argument.name: each}, one)
         }
         return result(items=list(seen.values()), missing=[each for each in ids if each not in seen])
 

@@ -10,7 +10,7 @@ from partita.errors import PartitaError
 from partita.rest.access import anyone
 from partita.rest.auth.identity import Caller
 from partita.rest.etags import IfMatch
-from partita.rest.routes import JsonReply, Route, RouteCall
+from partita.rest.routes import JsonReply, Route, RouteCall, is_list
 from partita.store.reading import Page
 
 MOST_LISTS = 24
@@ -32,7 +32,7 @@ def demo_values(routes: Iterable[Route], call: RouteCall) -> dict[str, str]:
 def _is_open_list(route: Route) -> bool:
     if route.method != "GET" or route.who is not anyone or any(each.required for each in route.in_query):
         return False
-    return "cursor" in getattr(route.result, "__struct_fields__", ())
+    return is_list(route)
 
 
 def _items(route: Route, call: RouteCall, known: dict[str, str]) -> Any:

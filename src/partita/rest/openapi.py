@@ -10,7 +10,7 @@ from partita.design.open_enum import OpenEnum
 from partita.rest.api import Api
 from partita.rest.openapi_schemas import REF, ApiSchemas, api_schemas, enum_schema
 from partita.rest.problems import TITLES
-from partita.rest.routes import Parameter, Route
+from partita.rest.routes import Parameter, Route, is_list
 
 _READING_VERBS = ("get", "list", "search", "find", "count", "has")
 _STATUS_DESCRIPTIONS = {
@@ -73,8 +73,7 @@ def operation_id(route: Route) -> str:
     """
     words = route.name.split("_")
     if route.method == "GET" and words[0] not in _READING_VERBS:
-        is_list = "cursor" in getattr(route.result, "__struct_fields__", ())
-        words = ["list" if is_list else "get", *words]
+        words = ["list" if is_list(route) else "get", *words]
     return words[0] + "".join(word.capitalize() for word in words[1:])
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from partita.design.json_codec import encoded
+from partita.design.naming import camel_case
 from partita.design.patterns import Pattern
 from partita.errors import DesignError
 from partita.rest.etags import digest
@@ -61,7 +62,7 @@ class Related:
         return self.pattern(*values)
 
     def _value(self, item: _Members, source: str, kind: Any) -> Any:
-        raw = item.get(_camel(source), item.get(source))
+        raw = item.get(camel_case(source), item.get(source))
         found = None if raw is None else msgspec.json.decode(raw)
         return None if found is None else msgspec.convert(found, kind, strict=False)
 
@@ -137,8 +138,3 @@ def _encoded_name(entity: Any, field: str) -> str:
         if each.name == field:
             return each.encode_name
     raise DesignError(entity.__name__, f"has no attribute {field}")
-
-
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(word.capitalize() for word in rest)

@@ -113,6 +113,11 @@ class Route:
         return tuple(self.path.strip("/").split("/"))
 
 
+def is_list(route: Route) -> bool:
+    """Whether the reply is a page of items."""
+    return "cursor" in getattr(route.result, "__struct_fields__", ())
+
+
 def names_one(route: Route) -> bool:
     """Whether the path of a route ends with the name of one entity."""
     return route.path.endswith("}")

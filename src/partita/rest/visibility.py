@@ -14,7 +14,7 @@ from partita.rest.access import AccessDenied
 from partita.rest.auth.identity import Caller
 from partita.rest.etags import IfMatch
 from partita.rest.problems import Problem
-from partita.rest.routes import JsonReply, Route, RouteCall, SeenParent, names_one
+from partita.rest.routes import JsonReply, Route, RouteCall, SeenParent, is_list, names_one
 from partita.store.reading import Page
 
 _NO_MATCH = IfMatch(None)
@@ -28,7 +28,7 @@ def nested(route: Route, routes: Sequence[Route]) -> Route:
     if not parents and not hides:
         return route
     restricted = [each for each in parents if each.route.who.needs_entity]
-    nearest = restricted[-1:]  # whoever may see a like may see it without its post
+    nearest = restricted[-1:]  # a caller who may see a like need not see its post
     run = _checked(route, nearest, [each for each in parents if each not in restricted], hides=hides)
     return replace(route, run=run)
 
@@ -95,7 +95,7 @@ def _checked(
     route: Route, restricted: list[_Parent], visible: list[_Parent], *, hides: bool
 ) -> Callable[[RouteCall], Any]:
     inner, who = route.run, route.who
-    finds_itself = _is_list(route) or (route.method == "GET" and names_one(route))
+    finds_itself = is_list(route) or (route.method == "GET" and names_one(route))
     looked_for_first = [] if finds_itself or who.needs_entity else visible[-1:]
 
     def run(call: RouteCall) -> Any:
@@ -120,10 +120,6 @@ def _checked(
         return result._replace(parents=parents, cacheable=result.cacheable and len(parents) == len(seen))
 
     return run
-
-
-def _is_list(route: Route) -> bool:
-    return "cursor" in getattr(route.result, "__struct_fields__", ())
 
 
 def _is_empty(result: Any) -> bool:

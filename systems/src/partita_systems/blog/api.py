@@ -216,7 +216,7 @@ def like(service: Blog, user_id: str, post_id: str) -> b.LikeState:
 
 @api.delete("/posts/{post_id}/likes/{user_id}", who=caller_is("user_id"))
 def unlike(service: Blog, user_id: str, post_id: str) -> b.LikeState:
-    """Remove a like; 404 if there is none."""
+    """Remove a like; 404 if it does not exist."""
     service.unlike(user_id, post_id)
     return b.LikeState(post_id, False, service.db.one(d.post(post_id), consistent=True).like_count)
 
@@ -243,7 +243,7 @@ def bookmark(service: Blog, user_id: str, post_id: str) -> b.BookmarkState:
 
 @api.delete("/users/{user_id}/bookmarks/{post_id}", who=caller_is("user_id"))
 def unbookmark(service: Blog, user_id: str, post_id: str) -> b.BookmarkState:
-    """Remove a bookmark; 404 if there is none."""
+    """Remove a bookmark; 404 if it does not exist."""
     service.unbookmark(user_id, post_id)
     return b.BookmarkState(post_id, False, service.db.one(d.post(post_id), consistent=True).bookmark_count)
 

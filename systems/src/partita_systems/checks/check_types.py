@@ -73,7 +73,7 @@ def check_kinds() -> dict[str, CheckKind]:
 
 
 def kind_of(check_type: str) -> CheckKind:
-    """The registered type of this name; raises InvalidValue if there is none."""
+    """The registered type of this name; raises InvalidValue for an unknown name."""
     kinds = check_kinds()
     name = CheckType(check_type).value
     if name not in kinds:
