@@ -114,12 +114,28 @@ def _unread_scan(endpoint: str, count: int = 30) -> socket.socket:
     return connection
 
 
+def _kernel_sockets(connection: socket.socket) -> tuple[list[str], list[str]]:
+    """The kernel's lines about both ends of a connection, ours first; an empty one where there is no such end."""
+    ours, theirs = f":{connection.getsockname()[1]:04X}", f":{connection.getpeername()[1]:04X}"
+    sockets = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
+    ends = {(each[1][-5:], each[2][-5:]): each for each in sockets}
+    return ends.get((ours, theirs), []), ends.get((theirs, ours), [])
+
+
 def _is_held_by_server(connection: socket.socket) -> bool:
     """Whether the server has accepted the connection and not closed it: a process owns its end."""
-    ports = f":{connection.getpeername()[1]:04X}", f":{connection.getsockname()[1]:04X}"
-    sockets = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
-    ends = [each for each in sockets if each[1].endswith(ports[0]) and each[2].endswith(ports[1])]
-    return any(each[9] != "0" for each in ends)  # the inode
+    end = _kernel_sockets(connection)[1]
+    return bool(end) and end[9] != "0"  # the inode
+
+
+def _wait_until_read(connection: socket.socket) -> None:
+    """Waits until the server has read all that was sent: both ends' queues are empty."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        ours, theirs = _kernel_sockets(connection)
+        if _is_held_by_server(connection) and ours[4].startswith("00000000") and theirs[4].endswith("00000000"):
+            return
+    raise TimeoutError("the server did not read what was sent")
 
 
 def test_client_that_does_not_read_is_disconnected(impatient: Running) -> None:
@@ -148,6 +164,7 @@ def test_unfinished_bodies_share_a_bound(impatient: Running) -> None:
         for _ in range(3):
             bodies.append(held.enter_context(connected(impatient.endpoint)))
             bodies[-1].sendall(HEAD + TARGET + b"ListTables\r\nContent-Length: 2000000\r\n\r\n" + b" " * 1_999_999)
+            _wait_until_read(bodies[-1])
         assert _is_closed_by_server(bodies[0])
         bodies[2].sendall(b" ")
         assert read_reply(bodies[2]).code == "SerializationException"
