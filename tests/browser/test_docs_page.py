@@ -130,7 +130,7 @@ def test_filter_shows_the_operations_with_every_word(served: Served, visit: Visi
     page = visit(served.docs("blog")).page
     filter_ = page.get_by_label("Filter operations")
     filter_.fill("delete UNBOOKMARK")
-    assert _shown(page) == ["DELETE /api/blog/users/{user_id}/bookmarks/{post_id}"]
+    assert _shown(page) == ["DELETE /api/blog/users/{userId}/bookmarks/{postId}"]
     assert page.locator("nav li:visible").count() == 1
     assert page.locator("h2:visible").all_text_contents() == ["users"]
     filter_.fill("zebra")
@@ -193,10 +193,10 @@ def test_portuguese_example_is_accepted_and_an_outdated_etag_is_rejected(served:
     assert status.startswith("201 ")
     assert "Conceição Araújo" in text
     assert "conceição" in text
-    status, text = _send(page, "changeProfile", {"user_id": "conceição", "If-Match": '"older"'})
+    status, text = _send(page, "changeProfile", {"userId": "conceição", "If-Match": '"older"'})
     assert status.startswith("412 ")
     assert json.loads(text)["type"] == "urn:partita:problem:precondition-failed"
-    status, text = _send(page, "removeUser", {"user_id": "conceição"})
+    status, text = _send(page, "removeUser", {"userId": "conceição"})
     assert (status[:4], text) == ("204 ", "")
 
 
@@ -245,7 +245,7 @@ def test_page_can_be_read_without_scripts(served: Served, visit: Visiting) -> No
 def test_ids_of_demo_data_are_filled_in_and_the_reply_is_marked_as_live(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("perfectit", "getCard")).page
     operation = _operation(page, "getCard")
-    assert operation.get_by_label("card_id").input_value().startswith("c_")
+    assert operation.get_by_label("cardId").input_value().startswith("c_")
     operation.get_by_role("button", name="Send").click()
     expect(operation.get_by_role("heading", name="Live response")).to_be_visible()
     expect(operation.get_by_role("status")).to_have_text(re.compile("^200 "))

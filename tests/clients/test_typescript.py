@@ -44,7 +44,7 @@ MISTAKES = {
     "a number for a title": 'await client.POST("/api/perfectit/cards", { body: { title: 5 } });',
     "an unknown path": 'await client.GET("/api/perfectit/wings", {});',
     "an unknown value": 'await client.POST("/api/perfectit/cards", { body: { title: "a", difficulty: "WILD" } });',
-    "a missing parameter": 'await client.GET("/api/perfectit/cards/{card_id}", {});',
+    "a missing parameter": 'await client.GET("/api/perfectit/cards/{cardId}", {});',
 }
 
 

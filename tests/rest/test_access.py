@@ -95,7 +95,7 @@ def _lines(name: str) -> list[tuple[str, str]]:
 def _path(route: Route, things: dict[str, str], parameters: list[dict[str, Any]]) -> str:
     path = route.path
     for each in route.in_path:
-        shown = next(one["example"] for one in parameters if one["name"] == each.name)
+        shown = next(one["example"] for one in parameters if one["name"] == each.sent_name)
         path = path.replace(f"{{{each.name}}}", str(things.get(each.name, shown)))
     asked = [f"{one['name']}={one['example']}" for one in parameters if one["in"] == "query" and "example" in one]
     return path + ("?" + "&".join(asked) if asked else "")

@@ -88,9 +88,9 @@ async def use_mounted(client: httpx.AsyncClient, base: str = "/shop") -> None:
     assert [each["docs"] for each in listed] == [f"{base}/api/notes/docs"]
     description = (await client.get(listed[0]["openapi"])).json()
     assert description["servers"] == [{"url": base}]
-    assert "/api/notes/notes/{note_id}" in description["paths"]
+    assert "/api/notes/notes/{noteId}" in description["paths"]
     docs = (await client.get(listed[0]["docs"])).text
-    assert f"data-path='{base}/api/notes/notes/{{note_id}}'" in docs
+    assert f"data-path='{base}/api/notes/notes/{{noteId}}'" in docs
     home = (await client.get(f"{base}/", headers={"accept": "text/html"})).text
     assert f"href='{base}/api/notes/docs'" in home
     assert "aws dynamodb" not in home

@@ -66,13 +66,13 @@ def test_argument_of_a_pattern_has_the_name_of_its_member(keeper: Client) -> Non
     )
 
 
-@pytest.mark.parametrize("path", ["/shelves/s/bought?", "/bought?shelf_id=s&"])
+@pytest.mark.parametrize("path", ["/shelves/s/bought?", "/bought?shelfId=s&"])
 def test_time_in_an_address_needs_a_zone(keeper: Client, path: str) -> None:
     rejected = keeper.get(path + "since=2025-01-01T00:00:00&until=2025-02-01T00:00:00Z")
     assert problem_of(rejected) == (422, "since", "since must have a time zone: 2025-01-31T12:00:00Z")
 
 
-@pytest.mark.parametrize("path", ["/shelves/s/bought?", "/bought?shelf_id=s&"])
+@pytest.mark.parametrize("path", ["/shelves/s/bought?", "/bought?shelfId=s&"])
 def test_range_that_ends_before_it_begins_is_rejected(keeper: Client, path: str) -> None:
     rejected = keeper.get(path + "since=2025-02-01T00:00:00Z&until=2025-01-01T00:00:00Z")
     assert problem_of(rejected) == (422, "since", "since: it must not be after until")
@@ -82,7 +82,7 @@ def test_range_that_ends_before_it_begins_is_rejected(keeper: Client, path: str)
 def test_error_of_an_oversized_key_names_the_member(keeper: Client) -> None:
     long = "%ED%9E%A3" * 800
     read = keeper.get(f"/shelves/{long}/books/2025-01-01T00:00:00Z/b")
-    assert problem_of(read) == (422, "shelf_id", "shelf_id: the key is longer than 2048 bytes")
+    assert problem_of(read) == (422, "shelfId", "shelfId: the key is longer than 2048 bytes")
     made = keeper.post("/shelves/s/books", GOOD | {"bookId": "힣" * 800})
     assert problem_of(made) == (422, "bookId", "bookId: the key is longer than 1024 bytes")
 

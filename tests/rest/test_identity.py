@@ -205,4 +205,4 @@ def test_rules_are_enforced_and_named_in_errors(anonymous: Client, ana: Client, 
     for who, status in ((anonymous, 401), (bob, 403), (ana, 200)):
         assert who.patch("/notes/open", {"text": "x"}).status == status
     assert anonymous.patch("/notes/none", {"text": "x"}).status == 401
-    assert "owner_id" in bob.patch("/notes/open", {"text": "x"}).json["detail"]
+    assert "ownerId" in bob.patch("/notes/open", {"text": "x"}).json["detail"]

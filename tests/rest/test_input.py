@@ -184,8 +184,8 @@ def test_longest_text_is_accepted_with_every_character_escaped(ana: Client, text
         ("/search?words=a&on=yesterday", 422, "on"),
         ("/search?words=%FF", 400, None),
         ("/search?" + "&".join(f"a{number}=1" for number in range(200)), 400, None),
-        ("/notes/%FF%FE", 400, "note_id"),
-        ("/notes/" + "x" * 1_001, 422, "note_id"),
+        ("/notes/%FF%FE", 400, "noteId"),
+        ("/notes/" + "x" * 1_001, 422, "noteId"),
     ],
 )
 def test_invalid_address_is_named(ana: Client, path: str, status: int, field: str | None) -> None:

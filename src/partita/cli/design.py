@@ -83,7 +83,7 @@ def system_page(system: "System") -> str:
         return text
     root = f"/api/{system.api.name}"
     rows = [
-        f"| {route.method} | `{root}{route.path}` | {route.about.splitlines()[0]} | {route.who.description} |"
+        f"| {route.method} | `{root}{route.sent_path}` | {route.about.splitlines()[0]} | {route.allowed_for} |"
         for route in system.api.routes
     ]
     intro = f"`partita serve {system.name}` serves these; `{root}/docs` describes their parameters and replies."

@@ -11,7 +11,7 @@ with needs("partita.rest", "rest"):
     from partita.rest.etags import IfMatch
     from partita.rest.problems import Problem
     from partita.rest.related import CALLER, Related
-    from partita.rest.routes import FoundEntity, PageSize, QueryName
+    from partita.rest.routes import FoundEntity, PageSize
 
 __all__ = [
     "CALLER",
@@ -22,7 +22,6 @@ __all__ = [
     "LocalIssuer",
     "PageSize",
     "Problem",
-    "QueryName",
     "Related",
     "RestApplication",
     "Rule",

@@ -1,5 +1,6 @@
 """Access rules, declared beside the operation: `who=caller_is("user_id") | group("admin")`."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -8,18 +9,27 @@ from partita.rest.problems import Problem
 
 Arguments = Mapping[str, Any]
 Allows = Callable[[Caller, Arguments, Any], bool]
+SentName = Callable[[str], str]
 Alternatives = tuple[tuple[str, ...], ...]  # one of these suffices; all parts of it are required
+
+_NAME = re.compile(r"`(\w+)`")
 
 
 class AccessDenied(Problem):
     """A rule does not allow the caller."""
 
-    def __init__(self, caller: Caller, rule: "Rule") -> None:
-        allowed = f"allowed only for {rule.description}"
+    def __init__(self, caller: Caller, rule: "Rule", sent_name: SentName = str) -> None:
+        allowed = f"allowed only for {rule.described(sent_name)}"
         if caller.id is None:
             super().__init__(401, "unauthorized", f"{allowed}; send a bearer token")
         else:
             super().__init__(403, "forbidden", allowed)
+        self.caller = caller
+        self.rule = rule
+
+    def in_names(self, sent_name: SentName) -> "AccessDenied":
+        """The same problem in the names that a client knows."""
+        return AccessDenied(self.caller, self.rule, sent_name)
 
 
 class Rule:
@@ -38,6 +48,10 @@ class Rule:
     @property
     def description(self) -> str:
         return ", or ".join(" and ".join(way) for way in self._alternatives)
+
+    def described(self, sent_name: SentName) -> str:
+        """The description, in which `sent_name` gives the names of parameters and attributes."""
+        return _NAME.sub(lambda found: f"`{sent_name(found[1])}`", self.description)
 
     @property
     def is_open(self) -> bool:

@@ -11,6 +11,7 @@ def like(service: Press, user_id: str, post_id: str) -> None:
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 from partita.design.patterns import Pattern
@@ -20,6 +21,7 @@ from partita.rest import pattern_routes
 from partita.rest.access import Rule, anyone
 from partita.rest.batch_routes import reading_many
 from partita.rest.error_mapping import Registration
+from partita.rest.parameter_names import naming_of, with_sent_names
 from partita.rest.pattern_routes import EntityLookup, cache_of
 from partita.rest.related import Related, including
 from partita.rest.routes import Route, read_type
@@ -69,11 +71,16 @@ class Api(Generic[S]):
         self.design = design
         self.about = about
         self.service: Callable[[Store], S] = service
-        self.routes: list[Route] = []
+        self._declared: list[Route] = []
         self.background_jobs: list[BackgroundJob] = []
         self.registration: Registration | None = None
         self.anonymous_example: str | None = None
         self.signed_in_example: str | None = None
+
+    @cached_property
+    def routes(self) -> list[Route]:
+        """All operations, with the names of their parameters as clients write them."""
+        return with_sent_names(self._declared, naming_of(self.design))
 
     def examples(self, *, anonymous: str | None = None, signed_in: str | None = None) -> None:
         """Addresses of demo data for the examples that `partita serve` prints: without a token, and with an admin's."""
@@ -90,7 +97,7 @@ class Api(Generic[S]):
         self, path: str, pattern: Pattern[Any, Any], *, who: Rule = anyone, name: str = "", cache: str = ""
     ) -> None:
         """GET of one entity, with its ETag."""
-        self._add(pattern_routes.reading(path, pattern, who, len(self.routes), name, cache))
+        self._add(pattern_routes.reading(path, pattern, who, len(self._declared), name, cache))
 
     def expose_get_many(
         self, path: str, pattern: Pattern[Any, Any], *, who: Rule = anyone, name: str = "", cache: str = ""
@@ -126,7 +133,7 @@ class Api(Generic[S]):
         client may ask for beside each item.
         """
         look = self._lookup(path, who, on)
-        listed = pattern_routes.listing_of(path, pattern, who, look, len(self.routes), name, about, cache)
+        listed = pattern_routes.listing_of(path, pattern, who, look, len(self._declared), name, about, cache)
         self._add(including(listed, include))
 
     def expose_patch(
@@ -189,7 +196,8 @@ class Api(Generic[S]):
         return looked_up(on) if who.needs_entity else None
 
     def _add(self, route: Route) -> None:
-        for each in self.routes:
+        for each in self._declared:
             if each.name == route.name or (each.method, each.path) == (route.method, route.path):
                 raise DesignError(f"{self.name} {route.method} {route.path} ({route.name})", "declared twice")
-        self.routes.append(route)
+        self._declared.append(route)
+        self.__dict__.pop("routes", None)

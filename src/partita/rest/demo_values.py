@@ -1,6 +1,5 @@
 """Ids that exist in the data, for the forms of a documentation page: from the lists that everyone may read."""
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -23,7 +22,7 @@ def demo_values(routes: Iterable[Route], call: RouteCall) -> dict[str, str]:
     found: dict[str, str] = {}
     for _ in range(2):
         for route in waiting[:MOST_LISTS]:
-            if all(each.name in found for each in route.in_path):
+            if all(each.sent_name in found for each in route.in_path):
                 for name, value in _members(_items(route, call, found)):
                     found.setdefault(name, value)
     return found
@@ -37,7 +36,7 @@ def _is_open_list(route: Route) -> bool:
 
 def _items(route: Route, call: RouteCall, known: dict[str, str]) -> Any:
     arguments = {each.name: each.default for each in route.in_query}
-    arguments |= {"limit": ITEMS} | {each.name: known[each.name] for each in route.in_path}
+    arguments |= {"limit": ITEMS} | {each.name: known[each.sent_name] for each in route.in_path}
     try:
         result = route.run(call._replace(arguments=arguments, caller=Caller(), body=None, if_match=IfMatch(None)))
     except PartitaError:
@@ -48,8 +47,8 @@ def _items(route: Route, call: RouteCall, known: dict[str, str]) -> Any:
 
 
 def _members(items: list[Any]) -> Iterator[tuple[str, str]]:
-    """The texts in some items, by the names that parameters have."""
+    """The texts in some items, by their names, which parameters have too."""
     for item in items:
         for name, value in item.items():
             if isinstance(value, str) and value:
-                yield re.sub(r"(?<=[a-z])[A-Z]", lambda found: "_" + found[0].lower(), name), value
+                yield name, value

@@ -99,12 +99,14 @@ class RequestNames:
         """`route` and `call` are None for a request that failed before they were known."""
         self.operation = route.name if route is not None else ""
         self.caller = call.caller.id if call is not None else None
-        self.values: dict[str, Any] = dict(call.arguments) if call is not None else {}
-        self._in_path = {each.name for each in route.in_path} if route is not None else set()
+        self.values: dict[str, Any] = {}
+        self._in_path = {each.sent_name for each in route.in_path} if route is not None else set()
         self._names: dict[str, str] = {}
         if route is None:
             return
         self._names |= {each.name: each.sent_name for each in (*route.in_path, *route.in_query)}
+        for name, value in call.arguments.items() if call is not None else ():
+            self.values[self._names.get(name, name)] = value
         for each in msgspec.structs.fields(route.body) if route.body is not None else ():
             self._names |= {each.name: each.encode_name, each.encode_name: each.encode_name}
             self.values[each.encode_name] = getattr(call and call.body, each.name, None)

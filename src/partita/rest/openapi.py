@@ -46,7 +46,7 @@ def openapi(api: Api[Any], path: str = "", root: str = "") -> dict[str, Any]:
     schemas.components["Problem"] = _PROBLEM
     paths: dict[str, Any] = {}
     for route in api.routes:
-        place = f"{path or f'/api/{api.name}'}{route.path}"
+        place = f"{path or f'/api/{api.name}'}{route.sent_path}"
         paths.setdefault(place, {})[route.method.lower()] = _operation(route, schemas)
     return {
         "openapi": "3.1.0",
@@ -82,7 +82,7 @@ def _operation(route: Route, schemas: ApiSchemas) -> dict[str, Any]:
         "operationId": operation_id(route),
         "tags": [_tag(route)],
         "summary": route.about.splitlines()[0],
-        "description": f"{route.about}\n\nAllowed for {route.who.description}.",
+        "description": f"{route.about}\n\nAllowed for {route.allowed_for}.",
         "responses": _responses(route, schemas),
     }
     parameters = [_parameter(each, "path", schemas) for each in route.in_path]

@@ -72,7 +72,7 @@ def check_known(name: str, value: Any) -> None:
 def path_arguments(route: Route, values: list[str]) -> dict[str, Any]:
     """The values of a path's placeholders, in order."""
     return {
-        each.name: converted(each, _unquoted(each.name, value))
+        each.name: converted(each, _unquoted(each.sent_name, value))
         for each, value in zip(route.in_path, values, strict=True)
     }
 

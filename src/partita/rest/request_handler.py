@@ -14,6 +14,7 @@ from partita.http.request_body import (
     UnknownEncoding,
     read_body,
 )
+from partita.rest.access import AccessDenied
 from partita.rest.auth.identity import Caller
 from partita.rest.etags import IfMatch, digest
 from partita.rest.idempotency import HEADER, IdempotentRequests
@@ -60,6 +61,8 @@ class RequestState:
         self.call: RouteCall | None = None
 
     def error_response(self, error: Exception) -> Response:
+        if isinstance(error, AccessDenied) and self.route is not None:
+            error = error.in_names(self.route.sent_name)
         if isinstance(error, Problem):
             return problem_response(error)
         problem = None

@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 import msgspec
 
 from partita.design.json_codec import encoded
+from partita.design.naming import snake_case
 from partita.design.patterns import Pattern
 from partita.errors import DesignError
 from partita.rest.access import Rule
@@ -25,25 +26,21 @@ LARGEST_PAGE = 200
 LONGEST_TEXT = 1000  # characters of a value in a path or query string
 
 
-class QueryName(msgspec.Struct, frozen=True):
-    """`created_at: Annotated[datetime, QueryName("createdAt")]`: the name of the parameter in the query string."""
-
-    name: str
-
-
 @dataclass(frozen=True)
 class Parameter:
-    """A value in the path or the query string; it is required where it has no default."""
+    """A value in the path or the query string; it is required where it has no default.
+
+    `name` is that of the Python argument, `sent_name` the one that a client writes (see `parameter_names`).
+    """
 
     name: str
     type: Any
     default: Any = inspect.Parameter.empty
+    sent_name: str = ""
 
-    @property
-    def sent_name(self) -> str:
-        """The name in the query string."""
-        marked = get_args(self.type)[1:] if get_origin(self.type) is Annotated else ()
-        return next((each.name for each in marked if isinstance(each, QueryName)), self.name)
+    def __post_init__(self) -> None:
+        if not self.sent_name:
+            object.__setattr__(self, "sent_name", self.name)
 
     @property
     def required(self) -> bool:
@@ -107,10 +104,30 @@ class Route:
     cache: str | None = None  # Cache-Control of the reply
     related: tuple[Any, ...] = ()  # what `include` may add to each listed item
     location: str | None = None  # of the created entity: "/posts/{post_id}", from the attributes of the reply
+    naming: Callable[[str], str] = snake_case  # of attributes in requests and replies
 
     @property
     def segments(self) -> tuple[str, ...]:
         return tuple(self.path.strip("/").split("/"))
+
+    @property
+    def sent_path(self) -> str:
+        """The path with the names that a client knows: `/cards/{cardId}`."""
+        path = self.path
+        for each in self.in_path:
+            path = path.replace(f"{{{each.name}}}", f"{{{each.sent_name}}}")
+        return path
+
+    @property
+    def allowed_for(self) -> str:
+        """The rule in words, with the names that a client knows."""
+        return self.who.described(self.sent_name)
+
+    def sent_name(self, name: str) -> str:
+        """The name that a client knows for a parameter, or for an attribute of an entity."""
+        return next(
+            (each.sent_name for each in (*self.in_path, *self.in_query) if each.name == name), self.naming(name)
+        )
 
 
 def is_list(route: Route) -> bool:

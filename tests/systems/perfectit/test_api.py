@@ -87,7 +87,7 @@ def test_a_category_cannot_be_its_own_parent(boss: Client, perfectit: PerfectIt,
 
 def test_a_category_in_use_is_not_deleted(boss: Client, card: str) -> None:
     read = boss.get("/categories/woodworking").tag
-    assert status_and_field(boss.delete("/categories/woodworking", if_match=read)) == (422, "category_id")
+    assert status_and_field(boss.delete("/categories/woodworking", if_match=read)) == (422, "categoryId")
 
 
 def test_a_category_is_the_same_composed_and_decomposed(boss: Client, perfectit: PerfectIt, ann: str) -> None:

@@ -218,7 +218,7 @@ def test_an_invalid_created_at_is_rejected(anonymous: Client, card: str, given: 
 
 
 def test_the_api_description_explains_created_at() -> None:
-    operation = openapi(api)["paths"]["/api/perfectit/cards/{card_id}/comments/{comment_id}"]["get"]
+    operation = openapi(api)["paths"]["/api/perfectit/cards/{cardId}/comments/{commentId}"]["get"]
     (given,) = [each for each in operation["parameters"] if each["name"] == "createdAt"]
     assert (given["in"], given["required"]) == ("query", False)
     assert "`createdAt` from the list" in given["description"]

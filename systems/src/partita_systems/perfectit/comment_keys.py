@@ -8,12 +8,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from partita import NotFound, time_in_id
-from partita.rest import Problem, QueryName
+from partita.rest import Problem
 
 CreatedAtParameter = Annotated[
     Annotated[datetime, Meta(tz=True)] | None,
     Meta(description="`createdAt` from the list; needed only for ids that other code made without this time."),
-    QueryName("createdAt"),
 ]
 
 
