@@ -16,11 +16,11 @@ from bench.engines import PARTITA, scratch
 from bench.report import Section, Target, alone, table
 from tests.peers import create_table, expect, started
 from tests.server.attacks import ATTACKS, TABLE, attacking
+from tests.timing import process_seconds
 
 WAIT = 250.0  # milliseconds that an attack may add to the worst wait
 MEGABYTES = 200.0
 PAUSE = 0.01
-CPUCLOCK_SCHED = 2  # of Linux: the processor time of a process, as a clock
 DEFINITION = {
     "TableName": TABLE,
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
@@ -73,12 +73,13 @@ class Server:
 
     def working_time(self) -> float:
         """Milliseconds of processor time that the server has taken, which other processes do not lengthen."""
-        return time.clock_gettime(~self._pid << 3 | CPUCLOCK_SCHED) * 1000
+        return process_seconds(self._pid) * 1000
 
     def worst(self, seconds: float) -> Worst:
         """The worst of a time."""
-        seen, deadline = [], time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        seen: list[tuple[float, float, float]] = []
+        deadline = time.monotonic() + seconds
+        while not seen or time.monotonic() < deadline:
             begun = self.working_time()
             wait = self.wait()
             seen.append((wait, self.working_time() - begun, self.megabytes()))

@@ -3,9 +3,10 @@
 from collections.abc import Generator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("partita", deadline=None)  # how long an example takes says more of the machine than of us
+# How long an example takes, or its generation, says more of the machine than of us.
+settings.register_profile("partita", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("partita")
 
 pytest_plugins = ["pytester", "tests.peers.fixtures"]

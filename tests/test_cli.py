@@ -11,6 +11,7 @@ import pytest
 from partita import connect
 from partita.cli.engine import address_of
 from partita.dynamodb.requests import PutItem
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +23,9 @@ COMMANDS = ("engine", "serve", "seed", "token", "adopt", "prove", "explain", "ve
 def _ran(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
     command = [sys.executable, "-m", "partita", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, check=False, timeout=60)
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=cwd, env=environment, check=False, timeout=PATIENCE
+    )
 
 
 def _page() -> str:

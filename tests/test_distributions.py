@@ -16,6 +16,7 @@ from zipfile import ZipFile
 import pytest
 
 from partita.extras import MODULES
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +44,7 @@ class Environment(NamedTuple):
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "AWS_"))}
         command = [str(self.folder / "bin" / program), *rest]
         return subprocess.run(
-            command, capture_output=True, text=True, env=clean, cwd=self.folder, timeout=60, check=False
+            command, capture_output=True, text=True, env=clean, cwd=self.folder, timeout=PATIENCE, check=False
         )
 
     def python(self, code: str) -> str:

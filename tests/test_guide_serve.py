@@ -14,6 +14,7 @@ import pytest
 
 from partita.cli import design_loader
 from partita.cli.serve import systems_to_serve
+from tests.timing import PATIENCE
 
 PAGE = Path(__file__).parent.parent / "docs" / "guide" / "serve-your-own.md"
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
@@ -59,7 +60,13 @@ def test_file_of_the_guide_is_served_and_answers(folder: Path) -> None:
         assert "".join(lines) == printed.replace(ADDRESS, address)
         script = requests.replace(ADDRESS, address).replace("\ncurl", "\necho\ncurl")
         done = subprocess.run(
-            ["sh", "-ec", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=True
+            ["sh", "-ec", script],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
         )
         assert done.stdout.strip() == replies.strip()
 

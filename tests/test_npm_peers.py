@@ -43,7 +43,7 @@ def test_silent_registry_is_given_up_after_a_short_time(
     fake_npm: Callable[[str], Attempts], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(npm, "PROBE_SECONDS", 0.2)
-    attempts = fake_npm("exec sleep 60")
+    attempts = fake_npm("exec sleep 600")
     for _ in range(2):
         with pytest.raises(Unavailable, match=r"the package registry cannot be reached: no answer within 0\.2 s"):
             npm.modules()

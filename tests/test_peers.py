@@ -44,7 +44,7 @@ def test_peer_stops_when_its_block_is_left() -> None:
 
 def test_server_that_exits_is_reported_with_its_output() -> None:
     command = [sys.executable, "-c", "raise SystemExit('no such thing')"]
-    with pytest.raises(RuntimeError, match="no such thing"), started(lambda _: command, within=10):
+    with pytest.raises(RuntimeError, match="no such thing"), started(lambda _: command):
         pass
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.peers import Unavailable
+from tests.timing import PATIENCE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -33,6 +34,6 @@ def launched() -> Iterator[Browser]:
     """A headless browser. While it is open, this thread cannot run another event loop."""
     path = chromium()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=PATIENCE * 1000)
         yield browser
         browser.close()

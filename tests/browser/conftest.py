@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from partita.cli.token import issuer_beside
 from tests.browser.chromium import launched
 from tests.peers import Unavailable, started
+from tests.timing import PATIENCE
 
 PARTITA = Path(sys.executable).with_name("partita")
 
@@ -69,7 +70,7 @@ def visit(browser: Browser) -> Iterator[Visiting]:
             java_script_enabled=scripts,
         )
         contexts.append(context)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE * 1000)
         seen = Visit(context.new_page(), [], [])
         seen.page.on("request", lambda request: seen.fetched.append(request.url))
         seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))

@@ -15,6 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 from partita_systems import SYSTEMS
 from tests.browser.conftest import Served, Visiting
 from tests.browser.measures import LEAST_CONTRAST, TOO_WIDE
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -228,7 +229,7 @@ def test_curl_command_sends_the_same_request(served: Served, visit: Visiting) ->
         env=os.environ | {"TOKEN": token},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=True,
     )
     assert json.loads(done.stdout)["name"] == "Seán O'Brien"

@@ -9,6 +9,7 @@ from partita_systems import SYSTEMS
 from tests.browser.conftest import Served, Visiting
 from tests.browser.measures import LEAST_CONTRAST, TOO_WIDE
 from tests.rest.test_serve import ENVIRONMENT
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +28,9 @@ def test_page_links_every_system_and_loads_nothing_from_elsewhere(served: Served
 
 def test_aws_cli_command_on_the_page_works(served: Served, visit: Visiting) -> None:
     line = visit(f"{served.endpoint}/").page.locator("pre").inner_text()
-    done = subprocess.run(["sh", "-ec", line], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        ["sh", "-ec", line], env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
     assert next(iter(SYSTEMS.values())).design.tables[0].name in done.stdout
 
 

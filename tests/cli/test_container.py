@@ -19,6 +19,7 @@ from partita.cli.container import EVERY_ADDRESS, arguments
 from partita.errors import ConfigurationError
 from tests.peers.http import call
 from tests.peers.process import started
+from tests.timing import PATIENCE
 
 SECRET = "a-secret-of-some-length"
 COMPLETE = {"PARTITA_ACCESS_KEYS": f"AKIAEXAMPLE:{SECRET}", "PARTITA_ALLOWED_HOSTS": "db.example, localhost"}
@@ -127,7 +128,7 @@ def test_signed_requests_are_answered_and_others_are_not(endpoint: str) -> None:
 )
 def test_requests_for_other_hosts_are_not_answered(endpoint: str, host: str, path: str, status: int) -> None:
     at = urlsplit(endpoint)
-    connection = http.client.HTTPConnection(str(at.hostname), at.port, timeout=10)
+    connection = http.client.HTTPConnection(str(at.hostname), at.port, timeout=PATIENCE)
     connection.request("GET", path, headers={"Host": host})
     assert connection.getresponse().status == status
     connection.close()

@@ -11,6 +11,7 @@ import pytest
 
 from partita_systems import SYSTEMS
 from tests.clients.conftest import ServedApis
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +26,7 @@ def generated(served: ServedApis, tmp_path_factory: pytest.TempPathFactory) -> I
         source, target = served.descriptions / f"{name}.json", folder / f"{name}_client"
         options = ["--meta", "none", "--output-path", target, "--config", settings, "--fail-on-warning"]
         command = [sys.executable, "-m", "openapi_python_client", "generate", "--path", source, *options]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     sys.path.insert(0, str(folder))
     yield folder

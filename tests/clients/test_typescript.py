@@ -13,6 +13,7 @@ from tests.clients.conftest import ServedApis
 from tests.peers import Unavailable
 from tests.peers.npm import modules, package
 from tests.peers.runtimes import node
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +71,7 @@ def _node(*arguments: Any, cwd: Path) -> str:
         env=os.environ | {"NODE_NO_WARNINGS": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
@@ -81,7 +82,7 @@ def _compile(sources: Path, file: Path) -> str:
     """The complaints of the compiler."""
     compiler = modules() / "typescript" / "bin" / "tsc"
     command = [*node(), str(compiler), *STRICT, str(file)]
-    done = subprocess.run(command, cwd=sources, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=sources, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return done.stdout
 
 

@@ -16,6 +16,7 @@ from partita.engine.engine import Engine
 from partita.storage.memory import MemoryStorage
 from partita.storage.sqlite import SqliteStorage
 from tests.peers.http import HEADERS, target
+from tests.timing import PATIENCE
 
 Json = dict[str, Any]
 
@@ -72,7 +73,7 @@ class Remote:
 
     def __init__(self, endpoint: str) -> None:
         url = urlsplit(endpoint)
-        self._connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=60)
+        self._connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=PATIENCE)
 
     def ask(self, operation: str, body: Json) -> Answer:
         self._connection.request("POST", "/", json.dumps(body).encode(), HEADERS | {"X-Amz-Target": target(operation)})

@@ -12,6 +12,7 @@ from partita.dynamodb.shapes import AttributeDefinition, KeySchemaElement
 from partita.engine.async_engine import AsyncEngine
 from partita.engine.engine import Engine
 from partita.storage.sqlite import SqliteStorage
+from tests.timing import PATIENCE
 
 
 class Disk(SqliteStorage):
@@ -130,7 +131,7 @@ def test_write_committed_by_another_thread_is_answered(tmp_path: Path) -> None:
         await asyncio.sleep(0)  # it is in the queue now
         engine._engine.call(put("theirs"))
         assert disk.threads == [LOOP], "one commit for both"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await begun
         assert disk.threads == [LOOP], "and none for nothing"
         await engine.call(put("later"))

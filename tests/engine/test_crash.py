@@ -19,6 +19,7 @@ from partita.engine.engine import Engine
 from tests.engine import crashing
 from tests.engine.shorthand import open_engine
 from tests.engine.tables import Bench, problems_of
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -122,7 +123,7 @@ def test_killed_backfill_continues_where_it_stopped(tmp_path: Path) -> None:
     )
     for _ in range(20):
         done = subprocess.run(
-            [sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True, check=False, timeout=60
+            [sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True, check=False, timeout=PATIENCE
         )
         assert done.returncode == -9
         if done.stdout.strip() == "False":

@@ -23,6 +23,7 @@ from partita.errors import ConfigurationError, CorruptRow, FileReplaced, Storage
 from partita.storage.contract import Row, Write
 from partita.storage.sqlite import SqliteStorage
 from tests.engine.tables import Bench, index, problems_of
+from tests.timing import PATIENCE
 
 TABLE = {
     "TableName": "notes",
@@ -57,11 +58,11 @@ def path(tmp_path: Path) -> str:
 
 
 def in_child(work: Callable[[], str]) -> str:
-    """What `work` returns or raises in a forked child, which gets ten seconds."""
+    """What `work` returns or raises in a forked child, which has as long as a test may wait."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        signal.alarm(10)
+        signal.alarm(int(PATIENCE))
         try:
             said = work()
         except BaseException as error:  # noqa: BLE001 - told to the parent
@@ -134,7 +135,7 @@ def test_threads_of_a_closed_engine_get_an_error_and_no_other(path: str) -> None
     begun.wait()
     engine.close()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
     assert {type(error) for error in errors} == {StorageClosed}
     assert not any(thread.is_alive() for thread in threads)
 
@@ -146,7 +147,7 @@ def test_closing_waits_for_a_running_write(path: str) -> None:
         txn.create_space("s")
         closing.start()
         txn.apply([Write("s", b"k", None, Row(1, b"v"))])
-    closing.join(10)
+    closing.join(PATIENCE)
     again = SqliteStorage(path)
     assert again.get("s", b"k") == Row(1, b"v")
     again.close()
@@ -253,7 +254,7 @@ try:
 except InternalServerError as error:
     print("error")
 """
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stdout) == (0, "error\n"), done.stderr
 
 

@@ -21,6 +21,7 @@ from partita.storage.contract import Row, Write
 from partita.storage.sqlite import SqliteStorage
 from tests.engine.faulty_storage import FaultyDisk, FaultyStorage
 from tests.engine.tables import problems_of
+from tests.timing import PATIENCE
 
 TABLE = {
     "TableName": "notes",
@@ -116,11 +117,11 @@ def test_writes_of_an_event_loop_go_on_after_errors(
         await backend.call(put(0))
         storage.faults.fail(place, times=times)
         calls = [backend.call(put(number)) for number in range(1, 9)]
-        replies = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), 20)
+        replies = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), PATIENCE)
         done = {f"k{number}" for number, reply in enumerate(replies, 1) if not isinstance(reply, BaseException)}
         assert all(isinstance(each, InternalServerError) for each in replies if isinstance(each, BaseException))
         storage.faults.clear()
-        await asyncio.wait_for(backend.call(put(9)), 20)
+        await asyncio.wait_for(backend.call(put(9)), PATIENCE)
         assert keys(backend._engine) >= done | {"k0", "k9"}
         assert problems_of(backend._engine) == []
         await backend.close()
@@ -182,7 +183,7 @@ def test_background_work_survives_errors(tmp_path: Path, monkeypatch: pytest.Mon
             return step()
 
         monkeypatch.setattr(engine.maintenance, "step", counted)
-        assert stepped.wait(20)
+        assert stepped.wait(PATIENCE)
         assert thread.is_alive()
         engine.call(put(1))
 
@@ -197,7 +198,7 @@ def test_background_work_survives_unexpected_errors(engine: Engine, monkeypatch:
 
     monkeypatch.setattr(engine.maintenance, "step", failing)
     engine.maintenance.start()
-    assert all(calls.acquire(timeout=10) for _ in range(3))
+    assert all(calls.acquire(timeout=PATIENCE) for _ in range(3))
 
 
 def test_checkpoints_go_on_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

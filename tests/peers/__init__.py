@@ -3,7 +3,7 @@
 from tests.peers.engines import PEERS, Peer
 from tests.peers.http import Reply, call, create_table, expect
 from tests.peers.javascript import run_javascript
-from tests.peers.process import Running, free_port, started
+from tests.peers.process import Running, free_port, lists_tables, started, wait_until
 from tests.peers.runtimes import Unavailable
 
 __all__ = [
@@ -16,6 +16,8 @@ __all__ = [
     "create_table",
     "expect",
     "free_port",
+    "lists_tables",
     "run_javascript",
     "started",
+    "wait_until",
 ]

@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.peers.npm import package, package_version
 from tests.peers.process import Running, started
 from tests.peers.runtimes import Unavailable, java, node
+from tests.timing import PATIENCE
 
 Command = Sequence[str | Path]
 
@@ -47,7 +48,7 @@ def _dynamodb_local(port: int) -> Command:
 @functools.cache
 def _dynamodb_local_version() -> str:
     command = [*java(), "-jar", str(_dynamodb_local_jar()), "-version"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout.strip()
 
 
 def _dynoxide(port: int) -> Command:

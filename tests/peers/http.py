@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.timing import PATIENCE
+
 # Every peer requires a well-formed signature, and none verifies it.
 HEADERS = {
     "Content-Type": "application/x-amz-json-1.0",
@@ -26,7 +28,7 @@ class Reply:
     body: Any
 
 
-def call(endpoint: str, operation: str, body: dict[str, Any], *, timeout: float = 30.0) -> Reply:
+def call(endpoint: str, operation: str, body: dict[str, Any], *, timeout: float = PATIENCE) -> Reply:
     """Sends one operation to `endpoint` and returns its reply; raises `OSError` when there is none."""
     url = urlsplit(endpoint)
     assert url.hostname is not None
@@ -52,7 +54,7 @@ def expect(endpoint: str, operation: str, body: dict[str, Any]) -> dict[str, Any
     return answer
 
 
-def create_table(endpoint: str, definition: dict[str, Any], *, within: float = 30.0) -> None:
+def create_table(endpoint: str, definition: dict[str, Any], *, within: float = PATIENCE) -> None:
     """Creates a table and waits until it is active, which takes some engines a moment."""
     expect(endpoint, "CreateTable", definition)
     name = {"TableName": definition["TableName"]}

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.peers.npm import modules
 from tests.peers.runtimes import node
+from tests.timing import PATIENCE
 
 PREAMBLE = """
 const dynamodb = require("@aws-sdk/client-dynamodb");
@@ -40,7 +41,7 @@ class JavaScriptError(Exception):
         self.facts = facts
 
 
-def run_javascript(endpoint: str, body: str, *, timeout: float = 60.0) -> Any:
+def run_javascript(endpoint: str, body: str, *, timeout: float = PATIENCE) -> Any:
     """Runs `body` and returns its result, passed through JSON.
 
     `body` is the body of an async function. In scope are `client`, `streamsClient` and `documentClient`, configured for

@@ -19,10 +19,10 @@ from tests.peers.runtimes import Unavailable, npm
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parent.parent / ".peers"
 LOCKED = ("package.json", "package-lock.json", ".npmrc")
-PROBE = ("view", "dynalite", "version", "--fetch-retries=0", "--fetch-timeout=5000")
-PROBE_SECONDS = 15.0
+PROBE = ("view", "dynalite", "version", "--fetch-retries=0", "--fetch-timeout=30000")
+PROBE_SECONDS = 60.0
 INSTALL = ("ci", "--no-progress", "--ignore-scripts")
-INSTALL_SECONDS = 300.0
+INSTALL_SECONDS = 600.0
 
 _PROCESS = uuid.uuid4().hex
 

@@ -1,6 +1,8 @@
 """Runs a server in a process of its own: starts it on a free port, waits until it answers, stops it by its id."""
 
 import contextlib
+import functools
+import itertools
 import os
 import socket
 import subprocess
@@ -11,8 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.peers.http import call
+from tests.timing import PATIENCE
 
 Answers = Callable[[str], bool]
+
+PORTS = range(20_000, 32_000)  # below those that the system itself gives to clients and servers (ip_local_port_range)
+PORTS_EACH = 100
 
 
 @dataclass(frozen=True)
@@ -25,16 +31,50 @@ class Running:
 
 
 def free_port() -> int:
-    """Returns a loopback port that is free now."""
+    """Returns a loopback port that is free, and that no other test process takes."""
+    return next(port for port in _ports() if _is_free(port))
+
+
+@functools.cache
+def _ports() -> Iterator[int]:
+    """The ports of this process, again and again. A Unix socket with a name of its own keeps others from them."""
+    for start in range(PORTS.start, PORTS.stop, PORTS_EACH):
+        reservation = socket.socket(socket.AF_UNIX)
+        try:
+            reservation.bind(f"\0partita tests, ports {start}")
+        except OSError:
+            reservation.close()
+        else:
+            reservation.detach()  # open until the process ends
+            return itertools.cycle(range(start, start + PORTS_EACH))
+    raise RuntimeError("every port for tests is reserved by other processes")
+
+
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # closed connections do not count
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def lists_tables(endpoint: str) -> bool:
     """Whether `endpoint` answers DynamoDB's protocol."""
-    return call(endpoint, "ListTables", {}, timeout=5.0).status == 200
+    try:
+        return call(endpoint, "ListTables", {}).status == 200
+    except OSError:
+        return False
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Waits for something that other processes bring about; raises `TimeoutError` when it does not come."""
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError("this does not come")
+        time.sleep(0.001)  # leaves the processor to them
 
 
 @contextlib.contextmanager
@@ -43,7 +83,7 @@ def started(
     *,
     answers: Answers = lists_tables,
     environment: dict[str, str] | None = None,
-    within: float = 60.0,
+    within: float = PATIENCE,
 ) -> Iterator[Running]:
     """Runs `command(port)`: the block is entered when the server answers, and the server stops when it is left.
 
@@ -96,6 +136,6 @@ def _ended(process: subprocess.Popen[bytes], *, within: float) -> bool:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
-    if not _ended(process, within=10):
+    if not _ended(process, within=PATIENCE):
         process.kill()
-        process.wait(10)
+        process.wait()

@@ -14,6 +14,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from tests.timing import PATIENCE
+
 
 @dataclass
 class Scripted:
@@ -49,7 +51,7 @@ def answering(reply: bytes | None, tls: ssl.SSLContext | None = None) -> Iterato
             with connection:
                 if over.is_set():
                     return
-                connection.settimeout(10)
+                connection.settimeout(PATIENCE)
                 try:
                     _converse(connection, tls, reply, server.heard, over)
                 except OSError:
@@ -72,7 +74,7 @@ def _converse(
     connection = plain if tls is None else tls.wrap_socket(plain, server_side=True)
     heard.append(_whole_request(connection))
     if reply is None:
-        over.wait(10)
+        over.wait(PATIENCE)
     else:
         connection.sendall(reply)
     if tls is not None:

@@ -10,8 +10,7 @@ from itertools import count
 from typing import Any
 
 from tests.rest.tokens import jwk
-
-PATIENCE = 10.0  # for something that should take no time
+from tests.timing import PATIENCE
 
 
 class Publisher:

@@ -10,6 +10,7 @@ from partita import Store
 from partita.rest import Api
 from partita.rest.application import RestApplication
 from tests.rest.notes_api import Notes, design
+from tests.timing import PATIENCE
 
 LONG = 3600.0
 
@@ -23,7 +24,7 @@ def application(db: Store, work: object, every: float) -> RestApplication:
 async def served(app: RestApplication, until: Event | None = None) -> None:
     async with app.running():
         if until is not None:
-            assert await asyncio.to_thread(until.wait, 60)
+            assert await asyncio.to_thread(until.wait, PATIENCE)
 
 
 def test_job_runs_repeatedly_off_the_event_loop(db: Store) -> None:

@@ -17,6 +17,7 @@ from partita.errors import StorageBusy, StorageError
 from partita.rest.error_mapping import problem_kind
 from partita_systems import SYSTEMS
 from tests.peers.process import free_port
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -58,13 +59,13 @@ def _running(*arguments: str) -> Iterator[tuple[str, list[str]]]:
             yield f"http://127.0.0.1:{port}", said
         finally:
             process.send_signal(signal.SIGINT)
-            said += process.communicate(timeout=30)[1].splitlines()
+            said += process.communicate(timeout=PATIENCE)[1].splitlines()
 
 
 def _asked(address: str, body: bytes | None = None, **headers: str) -> tuple[int, str]:
     request = Request(address, body, {name.replace("_", "-"): value for name, value in headers.items()})  # noqa: S310
     try:
-        with urlopen(request, timeout=30) as reply:  # noqa: S310 - our own server
+        with urlopen(request, timeout=PATIENCE) as reply:  # noqa: S310 - our own server
             return reply.status, reply.read().decode()
     except HTTPError as error:
         return error.code, error.read().decode()
@@ -99,7 +100,11 @@ def test_error_of_a_wholly_damaged_file_is_one_line(whole: bytes, tmp_path: Path
     file = tmp_path / "damaged.db"
     file.write_bytes(_damaged(whole, b""))
     done = subprocess.run(
-        [PARTITA, *command, file, "--port", str(free_port())], capture_output=True, text=True, timeout=60, check=False
+        [PARTITA, *command, file, "--port", str(free_port())],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (2, f"partita: {file}: {MALFORMED}\n")
 

@@ -14,6 +14,7 @@ from partita.cli.open_systems import open_systems
 from partita.cli.seed import seed_system
 from partita_systems import SYSTEMS
 from tests.peers.process import started
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +43,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 def exchanged(port: int, text: str, replies: int = 1) -> list[Reply]:
     """The replies on one connection."""
-    with socket.create_connection(("127.0.0.1", port), 10) as connection, connection.makefile("rb") as stream:
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection, connection.makefile("rb") as stream:
         connection.sendall(text.encode())
         return [_reply(stream, has_body=not text.startswith("HEAD")) for _ in range(replies)]
 

@@ -29,11 +29,17 @@ from partita.rest.auth.jwks import MAX_BYTES, MAX_REDIRECTS, UNKNOWN_KEY_RETRY_S
 from tests.peers.process import free_port, started
 from tests.rest import notes_api
 from tests.rest.client import Client
-from tests.rest.jwks_server import PATIENCE, Publisher, publishing
+from tests.rest.jwks_server import Publisher, publishing
 from tests.rest.tokens import AUDIENCE, ISSUER, KEYS, bearer, jwk, signed
+from tests.timing import PATIENCE
 
 STALE = "the key set could not be reloaded, its last keys stay in use"
-PARTITA = Path(sys.executable).with_name("partita")
+SERVE = (
+    "import partita.rest.auth.jwks as jwks\n"
+    f"jwks.TIMEOUT_SECONDS = {PATIENCE}\n"
+    "from partita.cli.main import main\n"
+    "main()\n"
+)
 
 
 class Clock:
@@ -46,6 +52,11 @@ class Clock:
 
     def pass_a_minute(self) -> None:
         self.now += UNKNOWN_KEY_RETRY_SECONDS + 1
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("partita.rest.auth.jwks.TIMEOUT_SECONDS", PATIENCE)
 
 
 @pytest.fixture
@@ -314,7 +325,7 @@ def test_known_keys_stay_while_the_issuer_is_unreachable(
 
 
 def test_serve_command_verifies_with_published_keys(publisher: Publisher, tmp_path: Path) -> None:
-    command: list[str | Path] = [PARTITA, "serve", "checks", "--on", tmp_path / "x.db", "--no-seed"]
+    command: list[str | Path] = [sys.executable, "-c", SERVE, "serve", "checks", "--on", tmp_path / "x.db", "--no-seed"]
     settings = ["--keys", publisher.url, "--issuer", ISSUER, "--audience", AUDIENCE]
     with started(lambda free: [*command, *settings, "--port", str(free)]) as running:
         assert _status(running.endpoint, signed("RS256")) == 404  # she is known, and has not registered

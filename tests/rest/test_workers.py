@@ -9,7 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.peers.process import started
+from tests.peers.process import started, wait_until
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -53,17 +54,18 @@ def command(port: int) -> list[str]:
 
 
 def is_served(endpoint: str) -> bool:
-    return httpx.get(f"{endpoint}/api/notes/worker").status_code == 200
+    return httpx.get(f"{endpoint}/api/notes/worker", timeout=PATIENCE).status_code == 200
 
 
 def by_each_worker(ask: Callable[[], httpx.Response]) -> set[int]:
     """The ids of the two workers, each of which has responded: a new connection reaches any of them."""
     found: set[int] = set()
-    for _ in range(1000):
+
+    def has_found_both() -> bool:
         found.add(ask().json()["pid"])
-        if len(found) == 2:
-            break
-    assert len(found) == 2
+        return len(found) == 2
+
+    wait_until(has_found_both)
     return found
 
 
@@ -71,12 +73,12 @@ def test_a_write_by_either_worker_is_read_from_both(module: Path) -> None:
     data = environment(module, str(module / "notes.db"))
     with started(command, answers=is_served, environment=data) as running:
         base = f"{running.endpoint}/api/notes"
-        workers = by_each_worker(lambda: httpx.get(f"{base}/worker"))
+        workers = by_each_worker(lambda: httpx.get(f"{base}/worker", timeout=PATIENCE))
         assert running.pid not in workers
         for words in ("one", "two", "three"):
             address = f"{base}/words/p/{words}"
-            assert by_each_worker(lambda: httpx.put(address)) == workers  # noqa: B023 - called at once
-            assert {httpx.get(f"{base}/plain/p").json()["words"] for _ in range(20)} == {words}
+            assert by_each_worker(lambda: httpx.put(address, timeout=PATIENCE)) == workers  # noqa: B023 - called at once
+            assert {httpx.get(f"{base}/plain/p", timeout=PATIENCE).json()["words"] for _ in range(20)} == {words}
 
 
 def test_memory_is_an_error_with_more_than_one_worker(module: Path) -> None:
@@ -85,7 +87,7 @@ def test_memory_is_an_error_with_more_than_one_worker(module: Path) -> None:
         env=os.environ | environment(module, "memory:"),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert "memory: belongs to one process, and there are 2 workers; use a file path, or one worker" in failed.stderr

@@ -18,6 +18,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from tests.timing import PATIENCE
+
 TARGET = b"X-Amz-Target: DynamoDB_20120810."
 HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
 TABLE = "attacked"
@@ -214,7 +216,7 @@ def attacking(name: str, port: int, seconds: float) -> Iterator[None]:
             assert process.stdout is not None
             process.stdout.readline()  # it is about to begin
             yield
-            if process.wait(seconds + 30):
+            if process.wait(seconds + PATIENCE):
                 raise RuntimeError(f"the attack {name!r} ended with {process.returncode}")
         finally:
             process.kill()

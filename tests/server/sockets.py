@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.timing import PATIENCE
+
 TARGET = "DynamoDB_20120810."
 
 
@@ -27,7 +29,7 @@ class RawReply:
         return kind.partition("#")[2]
 
 
-def connected(endpoint: str, timeout: float = 20.0) -> socket.socket:
+def connected(endpoint: str, timeout: float = PATIENCE) -> socket.socket:
     url = urlsplit(endpoint)
     return socket.create_connection((url.hostname, url.port), timeout)
 
@@ -71,6 +73,18 @@ def read_reply(connection: socket.socket) -> RawReply:
     except ConnectionError:
         return RawReply(0, {}, b"")
     return RawReply(int(lines[0].split()[1]), headers, body)
+
+
+def is_closed_by_server(connection: socket.socket) -> bool:
+    """Reads to the end; False where the server keeps the connection open."""
+    try:
+        while connection.recv(1 << 20):
+            pass
+    except TimeoutError:
+        return False
+    except ConnectionError:  # the server has closed it before it has read all
+        pass
+    return True
 
 
 def ask(endpoint: str, operation: str, body: Any, *more: str) -> RawReply:

@@ -18,6 +18,7 @@ from partita.errors import ConfigurationError
 from partita.server.uvicorn_server import bind_socket, check_address, listen
 from tests.peers.http import call
 from tests.peers.process import started
+from tests.timing import PATIENCE
 
 SECRET = "a secret of some length"
 ORIGIN = "https://app.example"
@@ -82,7 +83,7 @@ def test_read_only_key_reads_and_cannot_write(endpoint: str) -> None:
 
 def asked(endpoint: str, method: str, headers: dict[str, str]) -> http.client.HTTPResponse:
     url = urlsplit(endpoint)
-    connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=10)
+    connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=PATIENCE)
     connection.request(method, "/", headers=headers)
     response = connection.getresponse()
     response.read()

@@ -15,6 +15,7 @@ from partita.dynamodb.operations import OPERATIONS
 from tests.engine.hostile_requests import CREATE, HostileRequests
 from tests.peers import Running, call
 from tests.server.sockets import RawReply, ask, connected, exchange, read_reply, request
+from tests.timing import process_seconds
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +52,7 @@ def is_fine(reply: RawReply) -> bool:
 
 
 def is_alive(endpoint: str) -> bool:
-    return call(endpoint, "ListTables", {}, timeout=10).status == 200
+    return call(endpoint, "ListTables", {}).status == 200
 
 
 DEEP = 100_000
@@ -389,7 +390,8 @@ def test_any_method_on_any_path_is_answered(fuzzed: str, method: str, path: str)
 )
 def test_invalid_http_is_rejected_or_closed(fuzzed: str, sent: bytes) -> None:
     """They get a 4xx or a closed connection; a connection that stays open is for the timeouts to close."""
-    with connected(fuzzed, timeout=1.0) as connection:
+    with connected(fuzzed) as connection:
+        connection.settimeout(1.0)
         try:
             connection.sendall(sent)
             reply = read_reply(connection)
@@ -439,13 +441,15 @@ def test_body_above_sixteen_megabytes_is_rejected(fuzzed: str, way: str) -> None
     assert is_alive(fuzzed)
 
 
-def test_body_of_many_chunks_is_answered_in_time(fuzzed: str) -> None:
-    """Each chunk is one byte; the answer must come within the timeout of the socket."""
+def test_body_of_many_chunks_is_answered_in_time(fuzzed: str, server: Running) -> None:
+    """Each chunk is one byte."""
     body = b'{"Limit": 1' + b" " * 1_000_000 + b"}"
     head = b"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n"
     head += b"Transfer-Encoding: chunked\r\n\r\n"
     sent = head + b"".join(b"1\r\n%c\r\n" % each for each in body) + b"0\r\n\r\n"
+    begun = process_seconds(server.pid)
     assert exchange(fuzzed, sent).status == 200
+    assert process_seconds(server.pid) - begun < 20
 
 
 def test_incomplete_request_does_not_affect_other_clients(fuzzed: str) -> None:

@@ -17,6 +17,7 @@ from botocore.exceptions import ClientError
 
 from tests.peers.fixtures import RunJavaScript
 from tests.peers.javascript import JavaScriptError
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -180,7 +181,7 @@ def aws(endpoint: str, *arguments: str, home: Path) -> subprocess.CompletedProce
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 

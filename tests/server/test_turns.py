@@ -1,15 +1,26 @@
 """Long work takes turns, and short work runs between its pieces."""
 
 import asyncio
-from time import perf_counter
 
-from partita.server.turns import TURN_SECONDS, Turns
+import pytest
+
+from partita.server.turns import ARRIVAL_SECONDS, TURN_SECONDS, Turns
 
 
-def busy(seconds: float) -> None:
-    until = perf_counter() + seconds
-    while perf_counter() < until:
-        pass
+class Clock:
+    """A clock that the test moves."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("partita.server.turns.perf_counter", clock)
+    return clock
 
 
 def test_work_runs_at_once_while_the_turn_has_time() -> None:
@@ -20,13 +31,13 @@ def test_work_runs_at_once_while_the_turn_has_time() -> None:
     asyncio.run(run())
 
 
-def test_other_callbacks_run_between_long_pieces_of_work() -> None:
+def test_other_callbacks_run_between_long_pieces_of_work(clock: Clock) -> None:
     async def run() -> list[str]:
         turns, order = Turns(), []
         loop = asyncio.get_running_loop()
 
         def long(name: str) -> str:
-            busy(TURN_SECONDS)
+            clock.now += TURN_SECONDS
             order.append(name)
             loop.call_soon(order.append, "short")
             return name
@@ -40,19 +51,21 @@ def test_other_callbacks_run_between_long_pieces_of_work() -> None:
     assert asyncio.run(run()) == ["a", "short", "b", "short", "c", "short"]
 
 
-def test_work_waits_while_connections_arrive_but_not_for_ever() -> None:
+def test_work_waits_while_connections_arrive_but_not_for_ever(clock: Clock) -> None:
     async def run() -> int:
         turns = Turns()
         done: list[str] = []
         turns.run(lambda: "first", print, bool)  # notes the time
         turns.on_arrival()
         assert turns.run(lambda: "second", done.append, lambda: True) is None
-        arrivals, begun = 0, perf_counter()
-        while not done and perf_counter() - begun < 5:
+        arrivals = 0
+        while not done:
+            clock.now += ARRIVAL_SECONDS / 10
+            assert clock.now < 2 * ARRIVAL_SECONDS
             turns.on_arrival()
             arrivals += 1
             await asyncio.sleep(0)
         assert done == ["second"]
         return arrivals
 
-    assert asyncio.run(run()) > 10
+    assert 10 <= asyncio.run(run()) <= 12

@@ -11,6 +11,7 @@ from partita.storage import checkpoints
 from partita.storage.checkpoints import Checkpointer
 from partita.storage.contract import Row, Write
 from partita.storage.sqlite import SqliteStorage
+from tests.timing import PATIENCE
 
 
 def _written(storage: SqliteStorage, rows: int, size: int) -> None:
@@ -29,6 +30,7 @@ def _storage(folder: Path) -> SqliteStorage:
 def test_long_log_is_copied_into_the_file_and_restarted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "CHECKPOINT_PAGES", 20)
     monkeypatch.setattr(checkpoints, "MAX_PAGES", 60)
+    monkeypatch.setattr(checkpoints, "WAIT_SECONDS", PATIENCE)
     storage = _storage(tmp_path)
     _written(storage, 600, 1000)
     assert (tmp_path / "data.db-wal").stat().st_size < 200 * 8192
@@ -41,7 +43,7 @@ def test_thread_copies_most_of_the_log_and_a_commit_the_rest(tmp_path: Path, mon
     copied: list[tuple[str, tuple[int, int]]] = []
 
     def noted(connection: apsw.Connection) -> tuple[int, int]:
-        assert may_copy.wait(10)
+        assert may_copy.wait(PATIENCE)
         pages = copy(connection)
         copied.append((threading.current_thread().name, pages))
         has_copied.set()
@@ -54,7 +56,7 @@ def test_thread_copies_most_of_the_log_and_a_commit_the_rest(tmp_path: Path, mon
         view.totals("s1")  # keeps later writes in the log
         _written(storage, 12, 1000)
         may_copy.set()
-        assert has_copied.wait(10)
+        assert has_copied.wait(PATIENCE)
         storage._checkpointer.stop()
     _written(storage, 1, 500)
     (thread, (pages, by_thread)), (commit, (all_pages, all_copied)) = copied
@@ -84,7 +86,7 @@ class _SlowConnection:
 
     def wal_checkpoint(self, *, mode: int) -> tuple[int, int]:
         self.begun.set()
-        assert self.may_end.wait(10)
+        assert self.may_end.wait(PATIENCE)
         return 0, 0
 
     def close(self, force: bool) -> None:
@@ -95,13 +97,13 @@ def test_stop_during_a_checkpoint_is_not_lost(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(apsw, "Connection", _SlowConnection)
     checkpointer = Checkpointer("anything.db")
     checkpointer.after_commit(cast(apsw.Connection, _SlowConnection("")), "main", checkpoints.CHECKPOINT_PAGES)
-    assert _SlowConnection.begun.wait(10)
+    assert _SlowConnection.begun.wait(PATIENCE)
     stopping = threading.Thread(target=checkpointer.stop, daemon=True)
     stopping.start()
     while not checkpointer._wake.is_set():
         assert stopping.is_alive()
     _SlowConnection.may_end.set()
-    stopping.join(10)
+    stopping.join(PATIENCE)
     assert not stopping.is_alive()
 
 
@@ -124,7 +126,7 @@ def test_commits_copy_the_log_while_the_thread_cannot_open_the_file(
     with monkeypatch.context() as without_files:
         without_files.setattr(apsw, "Connection", no_file)
         _written(storage, 12, 1000)
-        assert storage._checkpointer._is_idle.wait(10)
+        assert storage._checkpointer._is_idle.wait(PATIENCE)
     _written(storage, 1, 500)
     assert copied == [threading.current_thread().name]
     storage.close()

@@ -14,6 +14,7 @@ from partita.errors import SpaceMissing
 from partita.storage.contract import Row, Storage, Totals, Write
 from partita.storage.memory import MemoryStorage
 from partita.storage.sqlite import MAX_INLINE, SqliteStorage
+from tests.timing import PATIENCE
 
 Make = Callable[[], Storage]
 HUGE = 500_000
@@ -245,7 +246,7 @@ def test_other_threads_do_not_see_a_transaction_before_its_end(storage: Storage)
             answer = pool.submit(storage.get, "s", b"a")
             assert not answer.done() or answer.result() == Row(3, b"old")
             raise ZeroDivisionError
-        assert answer.result(10) == Row(3, b"old")
+        assert answer.result(PATIENCE) == Row(3, b"old")
 
 
 def test_snapshot_of_another_thread_has_all_of_a_transaction_or_nothing(storage: Storage) -> None:

@@ -15,6 +15,7 @@ from partita.errors import ConfigurationError, PartitaError, SpaceMissing, Stora
 from partita.storage import sqlite_connection
 from partita.storage.contract import Row, Totals, Write
 from partita.storage.sqlite import SqliteStorage
+from tests.timing import PATIENCE
 
 
 @pytest.fixture
@@ -158,7 +159,7 @@ def test_several_processes_may_create_one_file_at_once(path: str) -> None:
         each.stdin.write("x")
         each.stdin.close()
     for each in waiting:
-        each.wait(60)
+        each.wait(PATIENCE)
     assert [each.returncode for each in waiting] == [0] * 4
 
 

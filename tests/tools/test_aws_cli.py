@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.timing import PATIENCE
+
 pytestmark = pytest.mark.slow
 
 Aws = Callable[..., Any]
@@ -31,7 +33,7 @@ def aws(endpoint: str, tmp_path: Path) -> Aws:
 
     def run(*arguments: str) -> Any:
         command = [str(program), *arguments, "--endpoint-url", endpoint, "--output", "json"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip())
         return json.loads(done.stdout) if done.stdout.strip() else None

@@ -14,6 +14,7 @@ from tests.peers.http import call
 from tests.peers.npm import package
 from tests.peers.process import started
 from tests.peers.runtimes import Unavailable, node
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +23,7 @@ def fetched(url: str, method: str = "GET", body: Any = None) -> tuple[int, str]:
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)  # noqa: S310 - ours
     try:
-        with urllib.request.urlopen(request, timeout=20) as reply:  # noqa: S310 - ours
+        with urllib.request.urlopen(request, timeout=PATIENCE) as reply:  # noqa: S310 - ours
             return reply.status, reply.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
@@ -24,27 +24,35 @@ def run_workers(count: int, work: Callable[..., None], *arguments: Any) -> None:
     `ConfigurationError`. `work` and its arguments are pickled; a socket among them is shared.
     """
     context = multiprocessing.get_context("spawn")
+    interrupted = _on_interrupt()
 
     def start() -> tuple[SpawnProcess, float]:
         process = context.Process(target=_work, args=(work, *arguments))
         process.start()
         return process, time.monotonic()
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     workers: list[tuple[SpawnProcess, float]] = []
     try:
-        workers += [start() for _ in range(count)]
-        while True:
-            wait([process.sentinel for process, _ in workers])
+        workers.extend(start() for _ in range(count))
+        while interrupted not in wait([interrupted, *(process.sentinel for process, _ in workers)]):
             for at, (process, started) in enumerate(workers):
                 if not process.is_alive():
                     if time.monotonic() - started < MIN_SECONDS:
                         raise ConfigurationError(f"a worker process ended at once, with exit code {process.exitcode}")
                     workers[at] = start()
-    except KeyboardInterrupt:
-        pass
     finally:
         _stop([process for process, _ in workers])
+
+
+def _on_interrupt() -> Connection:
+    """A connection that becomes readable with SIGINT or SIGTERM.
+
+    An exception might come while a worker is being started: nothing would stop that one.
+    """
+    reader, writer = multiprocessing.Pipe(duplex=False)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: writer.send_bytes(b"stop"))
+    return reader
 
 
 def _stop(processes: list[SpawnProcess]) -> None:

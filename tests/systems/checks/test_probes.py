@@ -12,6 +12,7 @@ import pytest
 from partita_systems.checks.design import Check, CheckType
 from partita_systems.checks.fetching import Address, Fetcher, is_public
 from partita_systems.checks.probes import Prober
+from tests.timing import PATIENCE
 
 OFFER = """<html><script type="application/ld+json">{"@type": "Product", "offers": {"@type": "Offer",
 "price": "19.90", "availability": "https://schema.org/%s"}}</script></html>"""
@@ -41,7 +42,7 @@ class Pages(BaseHTTPRequestHandler):
             self.end_headers()
             return
         if self.path == "/slow":
-            self.released.wait(5)
+            self.released.wait(PATIENCE)
         self.send_response(503 if self.path == "/broken" else 200)
         self.end_headers()
         try:

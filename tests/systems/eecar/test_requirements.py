@@ -28,6 +28,7 @@ from tests.systems.eecar.conftest import (
     a_watch,
     disk,
 )
+from tests.timing import PATIENCE
 
 # HIT_COUNT: text order --------------------------------------------------------------------------------------------
 
@@ -120,7 +121,7 @@ print(used.requests, *sorted({item["GSI1PK"]["S"] for item in disk(db).values()}
 def test_the_number_of_cache_shards_is_a_setting() -> None:
     environment = os.environ | {"EECAR_CACHE_SHARDS": "3", "PYTHONPATH": os.pathsep.join(sys.path)}
     run = [sys.executable, "-c", SHARDED_CACHE]
-    result = subprocess.run(run, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    result = subprocess.run(run, env=environment, capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert result.stdout.split() == ["3", "CACHE#0", "CACHE#1", "CACHE#2"]
 
 
