@@ -4,6 +4,7 @@ python -m bench.rest_apps fastapi PORT ENDPOINT     DynamoDB at ENDPOINT
 python -m bench.rest_apps store PORT DATABASE       FastAPI on Partita's async store
 python -m bench.rest_apps bare PORT FILE            a JSON file of bodies, by path
 python -m bench.rest_apps uncached PORT DATABASE    ours, as if there were a write between any two requests
+python -m bench.rest_apps outdated PORT DATABASE    the same, and as if it had changed what the request reads
 """
 
 import json
@@ -135,11 +136,12 @@ def bare_app(bodies: dict[str, bytes]) -> Any:
     return app
 
 
-def serve_uncached(port: int, database: str) -> None:
+def serve_uncached(port: int, database: str, *, is_outdated: bool) -> None:
     """`partita serve`, to which every version of the data is new: as if a write came between any two requests."""
     from itertools import count
 
     from partita.cli.serve import serve
+    from partita.engine.recorded_reads import RecordedReads
     from partita.storage.sqlite import SqliteStorage
 
     version, numbers = SqliteStorage.version, count()
@@ -149,13 +151,15 @@ def serve_uncached(port: int, database: str) -> None:
         return next(numbers)
 
     SqliteStorage.version = next_version  # type: ignore[method-assign]
+    if is_outdated:
+        RecordedReads.find_the_same = lambda _: False  # type: ignore[method-assign]
     serve("perfectit", "blog", on=database, port=port, seed=False)
 
 
 def main() -> None:
     kind, port, where = sys.argv[1:]
-    if kind == "uncached":
-        serve_uncached(int(port), where)
+    if kind in ("uncached", "outdated"):
+        serve_uncached(int(port), where, is_outdated=kind == "outdated")
         return
     if kind == "fastapi":
         app = fastapi_app(where)

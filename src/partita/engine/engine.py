@@ -20,6 +20,7 @@ from partita.engine.catalog import Catalog, now
 from partita.engine.context import EngineContext, Job
 from partita.engine.maintenance import Maintenance
 from partita.engine.operations import READERS, WRITERS, select_reader
+from partita.engine.recorded_reads import RecordingEngine
 from partita.engine.writer import Writer
 from partita.errors import SpaceMissing, StorageBusy, StorageClosed, StorageError, UsedAfterFork
 from partita.storage import after_fork
@@ -119,6 +120,10 @@ class Engine:
     def version(self) -> int:
         """A number that changes with every commit of any process; comparable only within one thread."""
         return self._context.storage.version()
+
+    def record_reads(self) -> RecordingEngine:
+        """This engine, with a record of the reads that its requests make."""
+        return RecordingEngine(self, self._context)
 
     def close(self) -> None:
         """Stops the background work and closes the storage."""

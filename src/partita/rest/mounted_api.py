@@ -1,9 +1,12 @@
 """An API on a store: its service, its tree of paths, its caches, its pages."""
 
+from dataclasses import dataclass
 from functools import lru_cache
+from threading import get_ident
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from partita.design.json_codec import encoded
+from partita.dynamodb.backend import Backend
 from partita.rest.api import Api
 from partita.rest.auth.identity import Caller
 from partita.rest.demo_values import demo_values
@@ -12,19 +15,46 @@ from partita.rest.etags import IfMatch
 from partita.rest.openapi import openapi
 from partita.rest.pages.docs_page import docs_page
 from partita.rest.problems import Problem
-from partita.rest.response_cache import RenderedItem, RenderedPage, TwoGenerationCache
+from partita.rest.response_cache import RenderedItem, TwoGenerationCache
 from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.rest.visibility import nested
 from partita.store.store import Store
 
 
-class CachedReply(NamedTuple):
-    """A reply, and the version of the data that it was made from."""
+class RepeatableReads(Protocol):
+    """Reads that can be repeated, and the rows that they found."""
+
+    is_complete: bool
+
+    @property
+    def size(self) -> int: ...
+
+    def find_the_same(self) -> bool: ...
+
+
+class RecordingBackend(Backend, Protocol):
+    """A backend that records the reads of its requests."""
+
+    def take(self) -> RepeatableReads: ...
+
+
+@dataclass(slots=True)
+class CachedReply:
+    """A reply, the reads that it was made from, and a version of the data in which they find the same."""
 
     reply: JsonReply
     route: Route
     arguments: dict[str, Any]
     version: int
+    reads: RepeatableReads
+
+    def is_current(self, version: int) -> bool:
+        """Whether the reply would be the same at this version of the data, but for what has expired."""
+        if self.version != version:
+            if not self.reads.find_the_same():
+                return False
+            self.version = version
+        return True
 
 
 class ParsedAddress(NamedTuple):
@@ -35,7 +65,6 @@ class ParsedAddress(NamedTuple):
     arguments: dict[str, Any]
 
 
-MAX_OUTDATED = 16
 ADDRESS_CACHE_BYTES = 4 * 1024 * 1024  # bytes
 PARSED_ADDRESS_BYTES = 1024  # of one, beside the address itself
 
@@ -53,6 +82,27 @@ class EmbeddedBackend(Protocol):
 
     def version(self) -> int: ...
 
+    def record_reads(self) -> RecordingBackend: ...
+
+
+class RecordedStore:
+    """A store on an embedded backend whose reads are recorded, for the first thread that uses it.
+
+    Versions of two threads cannot be compared, and reads of two threads would be recorded as those of one request.
+    """
+
+    def __init__(self, db: Store, backend: EmbeddedBackend) -> None:
+        recording = backend.record_reads()
+        self._thread: int | None = None
+        self.version = backend.version
+        self.take_reads = recording.take
+        self.db = db.on_backend(recording)
+
+    def is_of_this_thread(self) -> bool:
+        if self._thread is None:
+            self._thread = get_ident()
+        return self._thread == get_ident()
+
 
 class MountedApi:
     """`path` is where the API is found in the application; on an embedded engine, reads run on the event loop."""
@@ -62,10 +112,9 @@ class MountedApi:
         self.demo_token = demo_token
         self.db = db
         self.path = path
-        self.version = db.backend.version if isinstance(db.backend, EmbeddedBackend) else None
+        self.recorded = RecordedStore(db, db.backend) if isinstance(db.backend, EmbeddedBackend) else None
         self.service = api.service(db)
         self.item_cache: TwoGenerationCache[RenderedItem] = TwoGenerationCache()
-        self.page_cache: TwoGenerationCache[RenderedPage] = TwoGenerationCache()
         self.address_cache: TwoGenerationCache[ParsedAddress] = TwoGenerationCache(ADDRESS_CACHE_BYTES)
         self.reply_cache: TwoGenerationCache[CachedReply] = TwoGenerationCache()
         self.static_pages = lru_cache(maxsize=8)(self._static_pages)
@@ -75,25 +124,6 @@ class MountedApi:
             self._add_route(nested(route, api.routes))
         self._errors = ErrorMapping(db.design, api.registration)
         self._demo_values: dict[str, str] = {}
-        self._outdated = 0  # cached replies in a row that were out of date
-        self._skipped = 0
-
-    def version_for_reply(self) -> int | None:
-        """The version of the data for which a reply may be cached, or None where caching is not worth its time.
-
-        While the data changes between any two requests, only every sixteenth looks at the version.
-        """
-        if self.version is None:
-            return None
-        if self._outdated >= MAX_OUTDATED:
-            self._skipped += 1
-            if self._skipped % MAX_OUTDATED:
-                return None
-        return self.version()
-
-    def note_cached_reply(self, *, is_current: bool) -> None:
-        """Notes whether a reply that was in the cache could be used."""
-        self._outdated = 0 if is_current else self._outdated + 1
 
     def _static_pages(self, root: str) -> StaticPages:
         described = openapi(self.api, self.path, root)
@@ -108,8 +138,7 @@ class MountedApi:
 
     def call_of_nobody(self) -> RouteCall:
         """A call of an anonymous caller, without arguments."""
-        caches = self.item_cache, self.page_cache
-        return RouteCall(self.db, self.service, *caches, Caller(), {}, None, IfMatch(None))
+        return RouteCall(self.db, self.service, self.item_cache, Caller(), {}, None, IfMatch(None))
 
     def _add_route(self, route: Route) -> None:
         branch = self._tree

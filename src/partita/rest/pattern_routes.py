@@ -10,10 +10,10 @@ from partita.design.patterns import Pattern
 from partita.rest import operation_summaries, routes
 from partita.rest.access import Rule, signed_in
 from partita.rest.etags import digest, entity_tag
-from partita.rest.response_cache import RenderedItem, cached_page, caching_decoder, page_body
+from partita.rest.response_cache import RenderedItem, caching_decoder, page_body
 from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.store.base_store import not_found
-from partita.store.reading import decoder_for_read, skipping_unreadable
+from partita.store.reading import decoder_for_read
 
 OPEN = "no-cache"  # any cache may store it, and revalidates it with its ETag
 CLOSED = "private, no-cache"
@@ -123,7 +123,6 @@ def _lister(
 ) -> Callable[[RouteCall], JsonReply]:
     decoder = decoder_for_read(pattern.read)
     polymorphic = len(pattern.read.sources) > 1
-    never_expires = all(source.model.expires is None for source in pattern.read.sources)
     names = [each.name for each in pattern.arguments]
     cacheable = look is None or look.depends_only_on_data
 
@@ -137,18 +136,12 @@ def _lister(
             entity = look.find(call)
             who.check(call.caller, arguments, entity)
         wanted = pattern(*[arguments[name] for name in names])
-        decode = skipping_unreadable(call.db.context, caching_decoder(call.item_cache, number, decoder, render))
+        decode = caching_decoder(call.item_cache, number, decoder, render)
         size, cursor = arguments["limit"], arguments["cursor"]
-        if not never_expires:
-            rendered_page = call.db.read_page(wanted, decode, size=size, cursor=cursor)
-            body, tag = page_body(rendered_page.items, rendered_page.cursor)
-            expires = min((each.expires for each in rendered_page.items if each.expires is not None), default=None)
-            return JsonReply(body, tag, entity, expires, cacheable=cacheable)
-        page = call.db.read_page(wanted, size=size, cursor=cursor)
-        rendered = cached_page(
-            call.page_cache, (number, wanted.arguments, size, cursor), page.items, page.cursor, decode
-        )
-        return JsonReply(rendered.body, rendered.tag, entity, cacheable=cacheable)
+        page = call.db.read_page(wanted, decode, size=size, cursor=cursor)
+        body, tag = page_body(page.items, page.cursor)
+        expires = min((each.expires for each in page.items if each.expires is not None), default=None)
+        return JsonReply(body, tag, entity, expires, cacheable=cacheable)
 
     return read
 

@@ -25,6 +25,7 @@ from partita.rest.problems import Problem
 from partita.rest.responses import JSON, RequestHeaders, Response, conditional, problem_response, response_for
 from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.rest.visibility import may_see
+from partita.store.store import Store
 
 Authenticate = Callable[[bytes | None], Caller]  # the caller that an Authorization header names
 
@@ -106,7 +107,7 @@ class RequestHandler:
     @property
     def nonblocking(self) -> bool:
         """Whether reads come from an embedded engine: then `read_nonblocking` may be used."""
-        return all(mounted.version is not None for mounted in self.apis.values())
+        return all(mounted.recorded is not None for mounted in self.apis.values())
 
     async def respond(
         self, line: RequestLine, headers: RequestHeaders, receive: Receive, *, root: str, scheme: str
@@ -156,7 +157,7 @@ class RequestHandler:
             route = parsed.route
             raw = b"" if route.body is None else await _read_body(receive, state.headers)
             body = None if route.body is None else decoder_of(route.body)(raw)
-            state.call = call = _route_call(mounted, parsed, caller, body, state.headers)
+            state.call = call = _route_call(mounted, mounted.db, parsed, caller, body, state.headers)
             key = state.headers.get(HEADER) if route.method == "POST" else None
             if key is None:
                 result = await asyncio.to_thread(route.run, call)
@@ -175,16 +176,22 @@ class RequestHandler:
         page = _static_page(state, mounted, tail)
         if page is not None:
             return _conditional(page, state)
-        version = mounted.version_for_reply() if state.line.method == "GET" else None
-        cached = None if version is None else self._cached_response(mounted, state, version)
+        recorded = mounted.recorded
+        if recorded is None or state.line.method != "GET" or not recorded.is_of_this_thread():
+            parsed, caller = self._resolve(state, tail)
+            state.call = call = _route_call(mounted, mounted.db, parsed, caller, None, state.headers)
+            return response_for(mounted, parsed.route, parsed.route.run(call), state.headers, state.root)
+        version = recorded.version()
+        cached = self._cached_reply(mounted, state, version)
         if cached is not None:
             return response_for(mounted, cached.route, cached.reply, state.headers, state.root)
         parsed, caller = self._resolve(state, tail)
-        state.call = call = _route_call(mounted, parsed, caller, None, state.headers)
+        state.call = call = _route_call(mounted, recorded.db, parsed, caller, None, state.headers)
+        recorded.take_reads()  # what an earlier request left that failed
         result = parsed.route.run(call)
-        if version is not None and isinstance(result, JsonReply) and result.cacheable:
-            cached = CachedReply(result, parsed.route, call.arguments, version)
-            mounted.reply_cache.put(state.line[1:], cached, len(result.body))
+        if isinstance(result, JsonReply) and result.cacheable and (reads := recorded.take_reads()).is_complete:
+            cached = CachedReply(result, parsed.route, call.arguments, version, reads)
+            mounted.reply_cache.put(state.line[1:], cached, len(result.body) + reads.size)
         return response_for(mounted, parsed.route, result, state.headers, state.root)
 
     def _resolve(self, state: RequestState, tail: str) -> tuple[ParsedAddress, Caller]:
@@ -203,13 +210,10 @@ class RequestHandler:
         mounted.address_cache.put(line, parsed, PARSED_ADDRESS_BYTES + sum(map(len, line)))
         return parsed, caller
 
-    def _cached_response(self, mounted: MountedApi, state: RequestState, version: int) -> CachedReply | None:
-        """The cached reply, if the data is unchanged, nothing has expired, and the caller may see it."""
+    def _cached_reply(self, mounted: MountedApi, state: RequestState, version: int) -> CachedReply | None:
+        """The cached reply, if its data is unchanged, nothing has expired, and the caller may see it."""
         cached = mounted.reply_cache.get(state.line[1:])
-        if cached is None:
-            return None
-        mounted.note_cached_reply(is_current=cached.version == version)
-        if cached.version != version or b"if-match" in state.headers:
+        if cached is None or b"if-match" in state.headers or not cached.is_current(version):
             return None
         if cached.reply.expires is not None and cached.reply.expires <= mounted.db.context.clock().timestamp():
             return None
@@ -237,7 +241,7 @@ def _parse_address(route: Route, values: list[str], caller: Caller, query: bytes
 
 
 def _route_call(
-    mounted: MountedApi, parsed: ParsedAddress, caller: Caller, body: Any, headers: RequestHeaders
+    mounted: MountedApi, db: Store, parsed: ParsedAddress, caller: Caller, body: Any, headers: RequestHeaders
 ) -> RouteCall:
     route = parsed.route
     if_match = _NO_MATCH
@@ -246,8 +250,7 @@ def _route_call(
             raise Problem(400, "malformed", "If-Match cannot be checked here; leave it out", "If-Match")
         if_match = IfMatch(headers[b"if-match"].decode("latin-1"))
     arguments = dict(parsed.arguments)
-    caches = mounted.item_cache, mounted.page_cache
-    return RouteCall(mounted.db, mounted.service, *caches, caller, arguments, body, if_match)
+    return RouteCall(db, mounted.service, mounted.item_cache, caller, arguments, body, if_match)
 
 
 def _static_page(state: RequestState, mounted: MountedApi, tail: str) -> Response | None:
@@ -256,7 +259,7 @@ def _static_page(state: RequestState, mounted: MountedApi, tail: str) -> Respons
         return None
     _check_read_method(state.line.method)
     pages = mounted.static_pages(state.root)
-    if tail == "docs" and mounted.demo_token is not None and mounted.version is not None:
+    if tail == "docs" and mounted.demo_token is not None and mounted.recorded is not None:
         kind, body = HTML, mounted.demo_page(state.root, mounted.demo_token)
     else:
         kind, body = (HTML, pages.docs_html) if tail == "docs" else (JSON, pages.openapi_json)

@@ -1,9 +1,8 @@
-"""A cache of replies: items and pages by the bytes they are made from, whole replies by the version of the data.
+"""A cache of replies: items by the bytes that they are made from, whole replies by the reads that they are made from.
 
 The JSON of an item follows from its stored bytes alone, so it is cached under them: a write by any process changes the
-bytes, and the old JSON is never used again. A page is cached with the bytes of its items, and used when the same bytes
-are read again. A whole reply is cached with the version that the data had before it was read, and used while the data
-still has it.
+bytes, and the old JSON is never used again. A whole reply is cached with its reads and with the version that the data
+had before them. It is used while the data has this version, and after any write if the reads find the same rows.
 
 Memory is bounded by two generations: when the recent one is full, the previous one is dropped, and an entry that is
 used again moves to the recent one.
@@ -30,19 +29,6 @@ class RenderedItem(NamedTuple):
     expires: float | None
     entity: Any = None
     tag: str = ""
-
-
-class RenderedPage(NamedTuple):
-    """A page as JSON, and the stored items that it was made from."""
-
-    items: list[msgspec.Raw]
-    cursor: str | None
-    body: bytes
-    tag: str
-
-    @property
-    def size(self) -> int:
-        return len(self.body) + sum(memoryview(item).nbytes for item in self.items)
 
 
 class ItemDecoder(Protocol):
@@ -111,15 +97,3 @@ def page_body(items: list[RenderedItem], cursor: str | None) -> tuple[bytes, str
     joined = b",".join([each.body for each in items])
     body = b'{"items":[%b],"cursor":%b}' % (joined, msgspec.json.encode(cursor))
     return body, digest("".join([*(each.tag for each in items), cursor or ""]).encode())
-
-
-def cached_page(
-    cache: TwoGenerationCache[RenderedPage], key: Any, items: list[msgspec.Raw], cursor: str | None, decode: Decode
-) -> RenderedPage:
-    """The page of these items, which never expire; the cached one where its items have the same bytes."""
-    page = cache.get(key)
-    if page is None or page.items != items or page.cursor != cursor:
-        rendered = [each for raw in items if (each := decode(raw, None)) is not None]
-        page = RenderedPage(items, cursor, *page_body(rendered, cursor))
-        cache.put(key, page, page.size)
-    return page

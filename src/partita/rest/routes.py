@@ -17,7 +17,7 @@ from partita.errors import DesignError
 from partita.rest.access import Rule
 from partita.rest.auth.identity import Caller
 from partita.rest.etags import IfMatch
-from partita.rest.response_cache import RenderedItem, RenderedPage, TwoGenerationCache
+from partita.rest.response_cache import RenderedItem, TwoGenerationCache
 from partita.store.reading import Page
 from partita.store.store import Store
 
@@ -53,7 +53,6 @@ class RouteCall(NamedTuple):
     db: Store
     service: Any
     item_cache: TwoGenerationCache[RenderedItem]
-    page_cache: TwoGenerationCache[RenderedPage]
     caller: Caller
     arguments: dict[str, Any]
     body: Any
