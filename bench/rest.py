@@ -76,8 +76,8 @@ def _section(rates: dict[tuple[str, str], float], sizes: dict[str, int]) -> Sect
         + ".\n\n"
         + table(["", *OF_BARE], rows)
         + "\n\nPartita caches a reply until the next write to the file, by any process. After a write, its rows are "
-        "read again, and it is made again if they have changed. The second line is measured as if there were a write to "
-        "other items between any two requests, the third as if each write concerned the reply: items with the same "
+        "read again, and it is made again if they have changed. The second line is measured as if there were a write "
+        "to other items between any two requests, the third as if each write concerned the reply: items with the same "
         "bytes are not encoded again. They are "
         + ", ".join(f"{rates[UNCACHED, what] / rates[BARE, what]:.2f}" for what in OF_BARE)
         + " and "

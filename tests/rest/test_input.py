@@ -234,7 +234,7 @@ def test_busy_database_is_503(ana: Client, db: Store, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     monkeypatch.setattr(db.backend, "call", lost)
-    rejected = ana.get("/notes/n1")
+    rejected = ana.delete("/notes/n1")
     assert (rejected.status, rejected.headers["retry-after"]) == (503, "1")
     assert rejected.json["detail"] == "the database does not answer"
 
