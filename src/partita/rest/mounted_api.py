@@ -1,5 +1,6 @@
 """An API on a store: its service, its tree of paths, its caches, its pages."""
 
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import get_ident
@@ -96,7 +97,8 @@ class RecordedStore:
         self._thread: int | None = None
         self.version = backend.version
         self.take_reads = recording.take
-        self.db = db.on_backend(recording)
+        self.db = copy(db)
+        self.db.backend = recording
 
     def is_of_this_thread(self) -> bool:
         if self._thread is None:

@@ -10,7 +10,6 @@ with db.change(order("c1", at, "o1")) as draft:
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
@@ -116,12 +115,6 @@ class Store(BaseStore):
         """A store of the same design on the same backend, with some settings changed; closing one closes both."""
         changed: dict[str, Any] = {"sleep": self._sleep, **self._settings, **settings}
         return Store(self.backend, self.design, **changed)
-
-    def on_backend(self, backend: Backend) -> "Store":
-        """This store, with its settings and observers, on another backend."""
-        other = copy(self)
-        other.backend = backend
-        return other
 
     def close(self) -> None:
         """Closes the backend, if it can be closed."""
