@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from partita.cli.token import issuer_beside
 from tests.browser.chromium import launched
@@ -14,6 +14,8 @@ from tests.peers import Unavailable, started
 from tests.timing import PATIENCE
 
 PARTITA = Path(sys.executable).with_name("partita")
+
+expect.set_options(timeout=PATIENCE * 1000)  # contexts have a timeout of their own
 
 
 class Served(NamedTuple):

@@ -39,8 +39,8 @@ def http_reply(body: bytes, *, status: str = "200 OK", headers: str = "") -> byt
 
 
 @contextmanager
-def answering(reply: bytes | None, tls: ssl.SSLContext | None = None) -> Iterator[Scripted]:
-    """Reads one request of each connection and sends `reply`; None sends nothing until the block ends."""
+def answering(reply: bytes, tls: ssl.SSLContext | None = None) -> Iterator[Scripted]:
+    """Reads one request of each connection and sends `reply`."""
     over = threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
     server = Scripted(listener.getsockname()[1])
@@ -53,7 +53,7 @@ def answering(reply: bytes | None, tls: ssl.SSLContext | None = None) -> Iterato
                     return
                 connection.settimeout(PATIENCE)
                 try:
-                    _converse(connection, tls, reply, server.heard, over)
+                    _converse(connection, tls, reply, server.heard)
                 except OSError:
                     continue  # a client that does not trust the certificate closes the connection
 
@@ -68,15 +68,10 @@ def answering(reply: bytes | None, tls: ssl.SSLContext | None = None) -> Iterato
         listener.close()
 
 
-def _converse(
-    plain: socket.socket, tls: ssl.SSLContext | None, reply: bytes | None, heard: list[bytes], over: threading.Event
-) -> None:
+def _converse(plain: socket.socket, tls: ssl.SSLContext | None, reply: bytes, heard: list[bytes]) -> None:
     connection = plain if tls is None else tls.wrap_socket(plain, server_side=True)
     heard.append(_whole_request(connection))
-    if reply is None:
-        over.wait(PATIENCE)
-    else:
-        connection.sendall(reply)
+    connection.sendall(reply)
     if tls is not None:
         connection.close()
 
@@ -98,6 +93,40 @@ def _some(connection: socket.socket) -> bytes:
     if not data:
         raise ConnectionError("the client left")
     return data
+
+
+@contextmanager
+def answering_until_silent(reply: bytes) -> Iterator[tuple[Scripted, threading.Event]]:
+    """Answers every request of a connection, one connection at a time; only reads it once the event is set."""
+    silent, over = threading.Event(), threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = Scripted(listener.getsockname()[1])
+
+    def serve() -> None:
+        while True:
+            connection, _ = listener.accept()
+            with connection:
+                while not over.is_set():
+                    try:
+                        server.heard.append(_whole_request(connection))
+                        if silent.is_set():
+                            over.wait(PATIENCE)
+                        else:
+                            connection.sendall(reply)
+                    except OSError:
+                        break  # the client has gone
+                if over.is_set():
+                    return
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield server, silent
+    finally:
+        over.set()
+        socket.create_connection(("127.0.0.1", server.port)).close()
+        thread.join()
+        listener.close()
 
 
 @contextmanager

@@ -143,7 +143,7 @@ def test_error_is_one_line(tmp_path: Path, arguments: Sequence[str], said: str) 
 
 
 def test_interrupted_seed_command_ends_silently_and_is_incomplete(tmp_path: Path) -> None:
-    command = [str(PARTITA), "seed", "checks", "--on", "x.db", "--scale", "20"]
+    command = [str(PARTITA), "seed", "checks", "--on", "x.db", "--scale", "1000"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         file = tmp_path / "x.db"
         while process.poll() is None and (not file.exists() or file.stat().st_size + _log_size(file) < 200_000):
@@ -153,7 +153,7 @@ def test_interrupted_seed_command_ends_silently_and_is_incomplete(tmp_path: Path
     assert (process.returncode, errors) == (130, "")
     with connect(str(file), maintain=False) as backend:
         system = open_systems(backend, [SYSTEMS["checks"]])[0]
-        assert not is_loaded(system.db, "checks-20-1", 800)
+        assert not is_loaded(system.db, "checks-1000-1", SYSTEMS["checks"].seed.total(1000))
 
 
 def _log_size(file: Path) -> int:
