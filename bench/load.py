@@ -138,7 +138,7 @@ async def measured(order: Order) -> float:
     await _or_failure(over, order.seconds)
     rate = (sent - before) / (time.perf_counter() - begun)
     stop = True
-    await asyncio.wait_for(asyncio.gather(*over), 30)
+    await asyncio.wait_for(asyncio.gather(*over), 60)
     return rate
 
 

@@ -1,5 +1,6 @@
 """Shared by every test: the peers' fixtures, `--no-skip` (a skipped test fails) and `--fast` (the inner loop)."""
 
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -12,6 +13,12 @@ settings.load_profile("partita")
 pytest_plugins = ["pytester", "tests.peers.fixtures"]
 
 SERVERS = {"dynamodb_local", "dynoxide", "dynalite", "moto", "peer", "partita_engine", "javascript"}
+
+
+def pytest_configure() -> None:
+    """Processes that tests start react to an interrupt: a shell has jobs in the background ignore it, with children."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -36,7 +36,7 @@ def test_page_of_a_system_has_its_text_its_design_and_its_operations() -> None:
     assert "## Over HTTP" not in alone
     whole = system_page(System("notes", design=notes_api.design, api=notes_api.api))
     assert whole.startswith(alone)
-    assert "| GET | `/api/notes/notes/{note_id}` |" in whole
+    assert "| GET | `/api/notes/notes/{noteId}` |" in whole
 
 
 @pytest.mark.parametrize("command", ["prove", "explain"])

@@ -4,6 +4,7 @@ import socket
 from dataclasses import dataclass, field
 
 from partita.server.connections import LARGE, TRIM_EVERY, Connections, is_reset
+from tests.peers import wait_until
 
 
 @dataclass(eq=False)
@@ -104,7 +105,7 @@ def test_reset_of_a_connection_is_seen_without_reading() -> None:
             client.shutdown(socket.SHUT_WR)  # it may still read
             assert not is_reset(server)
             client.close()
-            assert is_reset(server)
+            wait_until(lambda: is_reset(server))
         assert not is_reset(server)  # closed here
 
 

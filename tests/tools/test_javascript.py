@@ -14,7 +14,7 @@ await client.send(new dynamodb.CreateTableCommand({
   KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }, { AttributeName: "sk", KeyType: "RANGE" }],
   StreamSpecification: { StreamEnabled: true, StreamViewType: "NEW_IMAGE" },
 }));
-await dynamodb.waitUntilTableExists({ client, maxWaitTime: 30, minDelay: 1 }, { TableName: name });
+await dynamodb.waitUntilTableExists({ client, maxWaitTime: 120, minDelay: 1 }, { TableName: name });
 """
 
 

@@ -82,7 +82,7 @@ def check(url: str, kind: CheckType = CheckType.AVAILABILITY, **attributes: Any)
 
 @pytest.fixture
 def probe() -> Prober:
-    return Prober(Fetcher(allowed=is_local))
+    return Prober(Fetcher(allowed=is_local, seconds=PATIENCE))
 
 
 def test_a_page_that_answers_is_up_with_its_response_time(server: str, probe: Prober) -> None:
@@ -110,7 +110,7 @@ def test_a_redirect_is_followed(server: str, probe: Prober) -> None:
 def test_an_address_in_any_script_is_fetched_in_its_ascii_form(server: str, probe: Prober) -> None:
     assert probe(check(f"{server}/상태?q=é", keyword="Example")).status == "UP"
     assert paths[-1] == "/%EC%83%81%ED%83%9C?q=%C3%A9"
-    named = Prober(Fetcher(allowed=is_local, resolve=lambda host, port: ["127.0.0.1"]))
+    named = Prober(Fetcher(allowed=is_local, resolve=lambda host, port: ["127.0.0.1"], seconds=PATIENCE))
     outcome = named(check(server.replace("127.0.0.1", "한국.example")))
     assert outcome.status == "UP"
     assert hosts[-1].startswith("xn--3e0b707e.example:")
@@ -164,7 +164,8 @@ def test_a_host_is_resolved_once_for_check_and_connection(server: str) -> None:
         asked.append(host)
         return ["127.0.0.1"]
 
-    outcome = Prober(Fetcher(allowed=is_local, resolve=resolve))(check(server.replace("127.0.0.1", "name.example")))
+    probe = Prober(Fetcher(allowed=is_local, resolve=resolve, seconds=PATIENCE))
+    outcome = probe(check(server.replace("127.0.0.1", "name.example")))
     assert outcome.status == "UP"
     assert asked == ["name.example"]
 
