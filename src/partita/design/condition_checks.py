@@ -15,13 +15,14 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from partita.design.codec_factory import unwrapped_type
+from partita.design.condition_types import check_comparable_fields, check_is_number, check_type_allows, type_name
 from partita.design.conditions import (
     All,
     AnyOf,
     Comparison,
     Condition,
-    Exists,
     Field,
+    FieldCondition,
     FunctionCondition,
     Not,
     OneOf,
@@ -59,40 +60,35 @@ def operands(where: str, model: Model, condition: Condition) -> Iterator[Operand
             yield from operands(where, model, term)
     elif isinstance(condition, Not):
         yield from operands(where, model, condition.term)
-    elif isinstance(condition, Exists):
-        field_type(where, model, condition.field)
-    elif isinstance(condition, Comparison):
-        yield _compared(where, model, condition)
-    elif isinstance(condition, SizeComparison):
-        _check_sized(where, model, condition.field)
-        if isinstance(condition.value, Field):
-            field_type(where, model, condition.value)
-        yield Operand(condition.field, int, condition.value, sized=True)
-    elif isinstance(condition, OneOf):
-        kind, optional = field_type(where, model, condition.field)
-        for value in condition.values:
-            yield Operand(condition.field, kind, value, optional)
-    elif isinstance(condition, FunctionCondition):
-        kind, _ = field_type(where, model, condition.field)
-        part = part_type(kind)
-        yield Operand(condition.field, part, condition.value, inside=part is not kind)
+    elif isinstance(condition, FieldCondition):
+        yield from _operands_beside_field(where, model, condition)
     else:
         raise DesignError(where, f"{condition!r} is not a condition", "write one with F, such as F.name == value")
 
 
-def _compared(where: str, model: Model, condition: Comparison) -> Operand:
+def _operands_beside_field(where: str, model: Model, condition: FieldCondition) -> Iterator[Operand]:
     kind, optional = field_type(where, model, condition.field)
+    check_type_allows(where, model, condition, kind)
+    if isinstance(condition, Comparison):
+        yield _compared(where, model, condition, kind, optional)
+    elif isinstance(condition, SizeComparison):
+        if isinstance(condition.value, Field):
+            field_type(where, model, condition.value)
+            check_is_number(where, model, condition.value)
+        yield Operand(condition.field, int, condition.value, sized=True)
+    elif isinstance(condition, OneOf):
+        for value in condition.values:
+            yield Operand(condition.field, kind, value, optional)
+    elif isinstance(condition, FunctionCondition):
+        part = part_type(kind)
+        yield Operand(condition.field, part, condition.value, inside=part is not kind)
+
+
+def _compared(where: str, model: Model, condition: Comparison, kind: Any, optional: bool) -> Operand:
     if isinstance(condition.value, Field):
         field_type(where, model, condition.value)
+        check_comparable_fields(where, model, condition.field, condition.value)
     return Operand(condition.field, kind, condition.value, optional and condition.operator in ("=", "<>"))
-
-
-def _check_sized(where: str, model: Model, field: Field) -> None:
-    kind, _ = field_type(where, model, field)
-    scalar = kind in (int, float, Decimal, bool)
-    if scalar or (isinstance(kind, type) and issubclass(kind, enum.Enum) and not issubclass(kind, str)):
-        place = f"{model.name}.{'.'.join(field.path)}"
-        raise DesignError(where, f"{place} is {type_name(kind)}, which has no size", "compare its value")
 
 
 def check_size(where: str, condition: Condition) -> None:
@@ -177,6 +173,12 @@ def part_type(kind: Any) -> Any:
     return unwrapped_type(inner[0])[0] if inner and get_origin(kind) is not Literal else kind
 
 
+def may_contain_none(kind: Any) -> bool:
+    """Whether a list may have None among its elements."""
+    inner = get_args(kind)
+    return kind is Any or (bool(inner) and (inner[0] is Any or unwrapped_type(inner[0])[1]))
+
+
 def fits_type(value: Any, kind: Any) -> bool:
     """Whether a value is of the type of an attribute, as an entity would have it.
 
@@ -227,8 +229,3 @@ def _is_sequence(value: Any, origin: Any) -> bool:
     if origin in (set, frozenset):
         return isinstance(value, set | frozenset)
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-
-
-def type_name(kind: Any) -> str:
-    """The name of a type as a program writes it."""
-    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind).replace("typing.", "")

@@ -106,12 +106,15 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         return Not(Exists(self))
 
     def size(self) -> "FieldSize":
-        """The bytes of a text or of binary, the members of a set, list or map: `F.tags.size() <= 5`."""
+        """The bytes of a text or of binary, the members of a set, list or map: `F.tags.size() <= 5`.
+
+        An empty set has the size 0; an attribute that is None has no size, and only `!=` is true of it.
+        """
         return FieldSize(self)
 
 
 class FieldSize(msgspec.Struct, frozen=True, eq=False):
-    """The size of an attribute, to compare with a number; that of an absent attribute compares with none."""
+    """The size of an attribute, to compare with a number; an empty set has the size 0, and None has no size."""
 
     field: Field
 

@@ -6,8 +6,16 @@ request (`Expression`), or evaluated on an item (`predicates`).
 
 from typing import Any
 
-from partita.design.codecs import Codec, StructCodec
-from partita.design.condition_checks import check_names, check_size, field_type, is_comparable, part_type, type_name
+from partita.design.codecs import Codec, ScalarCodec, StructCodec
+from partita.design.condition_checks import (
+    check_names,
+    check_size,
+    field_type,
+    is_comparable,
+    may_contain_none,
+    part_type,
+)
+from partita.design.condition_types import member_at, type_name
 from partita.design.conditions import (
     All,
     AnyOf,
@@ -22,13 +30,16 @@ from partita.design.conditions import (
     SizeComparison,
     Stored,
 )
-from partita.design.models import Model
+from partita.design.models import Attribute, Model
 from partita.design.untyped_values import any_value
 from partita.dynamodb import limits
-from partita.dynamodb.values import AttributeValue
+from partita.dynamodb.canonical import canonical_value
+from partita.dynamodb.values import COMPARISONS, AttributeValue
 from partita.errors import DesignError, Fault, InvalidValue
 from partita.plan.in_key_conditions import key_text_condition
 from partita.validation import invalid_value
+
+_MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def to_stored(model: Model, condition: Condition) -> Condition:
@@ -45,23 +56,28 @@ def _to_stored(model: Model, condition: Condition) -> Condition:
         return AnyOf(tuple(_to_stored(model, term) for term in condition.terms))
     if isinstance(condition, Not):
         return Not(_to_stored(model, condition.term))
-    if isinstance(condition, FieldCondition) and _is_in_key(model, condition):
-        return key_text_condition(model, condition)
+    if isinstance(condition, FieldCondition):
+        attribute = model.attributes.get(condition.field.path[0])
+        if attribute is not None and attribute.in_key:
+            return key_text_condition(model, condition)
+        if attribute is not None and not _is_plain_equality(attribute, condition):
+            check_names(model, condition)
     if isinstance(condition, Exists):
         return Exists(_stored_field(model, condition.field)[0])
     if isinstance(condition, Comparison):
         return _comparison(model, condition)
     if isinstance(condition, SizeComparison):
-        check_names(model, condition)
-        return SizeComparison(condition.operator, _stored_field(model, condition.field)[0], _size(model, condition))
+        return _size_comparison(model, condition)
     if isinstance(condition, OneOf):
         field, codec = _stored_field(model, condition.field)
         listed = OneOf(field, tuple(_value(model, condition.field, codec, each) for each in condition.values))
-        absent_too = any(_is_absent(model, condition.field, each) for each in condition.values)
-        return AnyOf((listed, Not(Exists(field)))) if absent_too else listed
+        absent = [each for value in condition.values if (each := _reads_as(model, condition.field, value)) is not None]
+        return AnyOf((listed, *absent)) if absent else listed
     if not isinstance(condition, FunctionCondition):
         raise InvalidValue(model.name, f"{condition!r} is not a condition; write one with F, such as F.name == value")
     field, codec = _stored_field(model, condition.field)
+    if condition.value is None and not may_contain_none(_value_type(model, condition.field, inside=False)):
+        raise _type_error(model, condition.field, None, inside=True)
     whole = codec is not None and codec.tag == "S"
     return FunctionCondition(
         condition.function,
@@ -70,10 +86,24 @@ def _to_stored(model: Model, condition: Condition) -> Condition:
     )
 
 
-def _is_in_key(model: Model, condition: FieldCondition) -> bool:
-    """Whether a condition is about an attribute that is stored in the key only."""
-    attribute = model.attributes.get(condition.field.path[0])
-    return attribute is not None and attribute.in_key
+def _is_plain_equality(attribute: Attribute, condition: FieldCondition) -> bool:
+    """Whether it compares a scalar with a value, which every type allows: the condition of most changes."""
+    equality = isinstance(condition, Comparison) and condition.operator == "="
+    return equality and isinstance(attribute.codec, ScalarCodec) and not isinstance(condition.value, Field)  # type: ignore[attr-defined]
+
+
+def _size_comparison(model: Model, condition: SizeComparison) -> Condition:
+    """An empty set is not stored, so an absent one has the size 0."""
+    field, size = _stored_field(model, condition.field)[0], _size(model, condition)
+    found = SizeComparison(condition.operator, field, size)
+    empty = _reads_as(model, condition.field, frozenset())
+    if empty is None:
+        return found
+    if isinstance(size, Field):
+        zero = Comparison(_MIRRORED[condition.operator], size, {"N": "0"})
+        return AnyOf((All((found, _negated(empty))), All((empty, zero))))
+    holds = COMPARISONS[condition.operator]({"N": "0"}, canonical_value(size))
+    return AnyOf((found, empty)) if holds else All((found, _negated(empty)))
 
 
 def _size(model: Model, condition: SizeComparison) -> AttributeValue | Field:
@@ -88,19 +118,51 @@ def _size(model: Model, condition: SizeComparison) -> AttributeValue | Field:
 def _comparison(model: Model, condition: Comparison) -> Condition:
     """None and an empty set are not stored, so comparing with them also tests for absence."""
     field, codec = _stored_field(model, condition.field)
-    if isinstance(condition.value, Field):
-        return Comparison(condition.operator, field, _stored_field(model, condition.value)[0])
-    found = Comparison(condition.operator, field, _value(model, condition.field, codec, condition.value))
-    if condition.operator not in ("=", "<>") or not _is_absent(model, condition.field, condition.value):
+    value = condition.value
+    if isinstance(value, Field):
+        found = Comparison(condition.operator, field, _stored_field(model, value)[0])
+        alike = _both_absent_alike(model, condition.field, value)
+    else:
+        if value is None and condition.operator not in ("=", "<>"):
+            raise _type_error(model, condition.field, value, inside=False)
+        found = Comparison(condition.operator, field, _value(model, condition.field, codec, value))
+        alike = _reads_as(model, condition.field, value)
+    if alike is None or condition.operator not in ("=", "<>"):
         return found
-    return AnyOf((found, Not(Exists(field)))) if condition.operator == "=" else All((found, Exists(field)))
+    return AnyOf((found, alike)) if condition.operator == "=" else All((found, _negated(alike)))
 
 
-def _is_absent(model: Model, field: Field, value: Any) -> bool:
-    """Whether the value is stored as an absent attribute, and an absent attribute is read as the value."""
-    if value is not None and not (isinstance(value, set | frozenset) and not value):
-        return False
-    return len(field.path) > 1 or bool(model.attributes[field.path[0]].member.default_when_absent == value)
+def _both_absent_alike(model: Model, field: Field, other: Field) -> Condition | None:
+    """Both attributes are None, or both are empty sets: then they are equal, which DynamoDB denies of absent ones."""
+    pairs = [(_reads_as(model, field, each), _reads_as(model, other, each)) for each in (None, frozenset())]
+    alike = [All((one, two)) for one, two in pairs if one is not None and two is not None]
+    return None if not alike else alike[0] if len(alike) == 1 else AnyOf(tuple(alike))
+
+
+def _reads_as(model: Model, field: Field, value: Any) -> Condition | None:
+    """The condition that the attribute is absent and is read as the value, which is None or an empty set.
+
+    None where no absent attribute is read so. A member of a struct that is None is None.
+    """
+    if value is not None and (not isinstance(value, set | frozenset) or value):
+        return None
+    whole = Not(Exists(_stored_field(model, field)[0]))
+    ends = [Field(field.path[:at]) for at in range(1, len(field.path))]
+    around = next((each for each in reversed(ends) if _absent_value(model, each) is None), None)
+    stored_around = None if around is None else Exists(_stored_field(model, around)[0])
+    if _absent_value(model, field) == value:
+        return whole if stored_around is None or value is None else All((whole, stored_around))
+    return Not(stored_around) if value is None and stored_around is not None else None
+
+
+def _negated(condition: Condition) -> Condition:
+    return condition.term if isinstance(condition, Not) else Not(condition)
+
+
+def _absent_value(model: Model, field: Field) -> Any:
+    """The value that an absent attribute is read as; None inside of values without a declared type."""
+    member = member_at(model, field)
+    return None if member is None else member.default_when_absent
 
 
 def _stored_field(model: Model, field: Field) -> tuple[Field, Codec | None]:

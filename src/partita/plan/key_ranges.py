@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from partita.design.condition_checks import type_name
+from partita.design.condition_types import type_name
 from partita.design.key_languages import ANY_TEXT, Language, at_least, at_most, literal, one_of, sequence, starting_with
 from partita.design.key_parts import (
     KeyPart,
