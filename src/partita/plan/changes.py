@@ -331,7 +331,7 @@ def _move(
     gone = ItemAction("delete", model.table.name, old_key, model.name, clauses=(*_clauses(change), *every))
     new_key = key_of(model, after)
     item = merged_with_unknown(model, found.item, before, after)
-    taken = Clause(absent(model.table.pk), lambda _: AlreadyExists(model.name, key_parts(model, after)))
+    taken = Clause(is_free(model, change.now), lambda _: AlreadyExists(model.name, key_parts(model, after)))
     transitions = tuple(transition_clauses(model, {name: Assign(after[name]) for name in change.edits}))
     here = ItemAction("put", model.table.name, new_key, model.name, item=item, clauses=(taken,))
     gone = msgspec.structs.replace(gone, clauses=(*gone.clauses, *transitions))
@@ -353,6 +353,14 @@ def _check_no_dependents(design: Design, model: Model, before: Values, after: Va
     for child in (*owned, *counted):
         names = ", ".join(sorted(moved & set(model.key.fields)))
         raise InvalidValue(model.name, f"{names} cannot change: its {child.name} items would keep the old value")
+
+
+def is_free(model: Model, now: datetime) -> Condition:
+    """Nothing is stored under a key, or something that has expired."""
+    free = absent(model.table.pk)
+    if model.expires is not None and model.table.ttl is not None:
+        free = free | ~alive(model.table.ttl, expiry_second(now))
+    return free
 
 
 def merged_with_unknown(model: Model, old: Item, before: Values, after: Values) -> Item:

@@ -288,24 +288,38 @@ def _limit_tally(parent: Model, key: dict[str, Any], limit: Limit) -> Tally:
         bound = _bound(parent, condition.value, known)
         field = parent.attributes[bound.path[0]].name if isinstance(bound, Field) else ""
         step = stepped.get(field, Decimal(0))
+        start = _default_bound(parent, bound)
         if isinstance(bound, Field) and total == 1 and counter.kind is int and step == 0:
             under = Comparison("<", condition.field, bound) | (~Exists(condition.field) & Comparison(">", bound, 0))
+            if start is not None:
+                under = under | (~Exists(bound) & _room(condition.field, start, total))
             return Clause(to_stored(parent, under), error)
         same: Condition | None = None
         if isinstance(bound, Field):
-            name = parent.attributes[bound.path[0]].name
             if seen is None:
                 raise BoundUnread(parent.name, parent.table.name, key_of(parent, key))
-            if name not in seen:
-                return Clause(present(name), error)
-            same, bound = equals(name, seen[name]), EXACT.add(Decimal(seen[name]["N"]), step)
-        allowed: Condition = Comparison("<=", condition.field, EXACT.subtract(bound, total))
-        if total <= bound:
-            allowed = allowed | ~Exists(condition.field)  # an older item without the counter is at zero
-        stored = to_stored(parent, allowed)
-        return Clause(stored, error) if same is None else _fenced(parent, same, stored, error)
+            if field not in seen and start is None:
+                return Clause(present(field), error)
+            same = equals(field, seen.get(field))
+            bound = EXACT.add(Decimal(seen[field]["N"]) if field in seen else start or Decimal(0), step)
+        allowed = to_stored(parent, _room(condition.field, bound, total))
+        return Clause(allowed, error) if same is None else _fenced(parent, same, allowed, error)
 
     return Tally(counter.name, repr(stored), stored, error, before)
+
+
+def _room(counter: Field, bound: Decimal, total: Decimal) -> Condition:
+    """The counter does not exceed the bound once the total is added; an older item without it is at zero."""
+    allowed: Condition = Comparison("<=", counter, EXACT.subtract(bound, total))
+    return allowed | ~Exists(counter) if total <= bound else allowed
+
+
+def _default_bound(parent: Model, bound: Decimal | Field) -> Decimal | None:
+    """The bound of an older item that does not have the attribute: its default."""
+    if not isinstance(bound, Field):
+        return None
+    default = parent.attributes[bound.path[0]].member.default_when_absent
+    return Decimal(number_text(default)) if isinstance(default, int | float | Decimal) else None
 
 
 def _fenced(parent: Model, same: Condition, allowed: Condition, error: Callable[[Item], LimitReached]) -> Clause:
@@ -325,23 +339,30 @@ def _bound(parent: Model, bound: Any, known: Item) -> Decimal | Field:
     return Decimal(stored["N"]) if stored is not None else bound
 
 
-def no_children_tallies(design: Design, model: Model, key: Values, *, owned: bool) -> tuple[Tally, ...]:
+def no_children_tallies(design: Design, model: Model, key: Values, now: datetime, *, owned: bool) -> tuple[Tally, ...]:
     """The deletion of an item requires that nothing it counts is left: created again, it would count from zero.
 
-    What it owns was deleted before it, if `owned`.
+    What it owns was deleted before it, if `owned`. One that has expired is deleted whatever it counts, as by its TTL.
     """
     gone = [each.child for each in design.ownerships.get(model, ())] if owned else []
     return tuple(
-        _no_children(model, key, counter)
+        _no_children(model, key, counter, now)
         for child, counters in design.counters.items()
         for counter in counters
         if counter.parent is model and child not in gone
     )
 
 
-def _no_children(model: Model, key: Values, counter: Counter) -> Tally:
+def _no_children(model: Model, key: Values, counter: Counter, now: datetime) -> Tally:
     name = counter.attribute.name
-    nothing = Comparison("=", Field((name,)), {"N": "0"}) | absent(name)
+    expired = None
+    if model.expires is not None and model.table.ttl is not None:
+        expired = present(model.table.ttl) & ~alive(model.table.ttl, expiry_second(now))
+
+    def allowed(condition: Condition) -> Condition:
+        return condition if expired is None else condition | expired
+
+    nothing = allowed(Comparison("=", Field((name,)), {"N": "0"}) | absent(name))
     child = counter.marker.child().__name__
 
     def error(item: Item) -> StillReferenced:
@@ -350,7 +371,7 @@ def _no_children(model: Model, key: Values, counter: Counter) -> Tally:
     def before(total: Decimal, known: Item, seen: Item | None, stepped: Mapping[str, Decimal]) -> Clause | None:
         if total == 0:
             return Clause(nothing, error)
-        return Clause(Comparison("=", Field((name,)), {"N": str(-total)}), error)
+        return Clause(allowed(Comparison("=", Field((name,)), {"N": str(-total)})), error)
 
     return Tally(name, "no children", nothing, error, before, of_deleted=True)
 

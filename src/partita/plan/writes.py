@@ -15,11 +15,10 @@ from partita.plan.actions import (
     ItemAction,
     SetAttribute,
     Step,
-    absent,
     alive,
     present,
 )
-from partita.plan.changes import StoredItem
+from partita.plan.changes import StoredItem, is_free
 from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
 from partita.plan.fences import condition_fields, dependencies, fence
@@ -69,11 +68,8 @@ def creation(
         if transitions.start is not None and values[attribute.field] not in list(transitions.start):
             raise InvalidTransition(model.name, attribute.field, values[attribute.field], new=True)
     effect.check_limits(model, {}, values)
-    free = absent(model.table.pk)
-    if model.expires is not None and model.table.ttl is not None:
-        free = free | ~alive(model.table.ttl, expiry_second(now))
     taken = Raced(model.name) if raced else AlreadyExists(model.name, key_parts(model, values))
-    clauses = [Clause(free, lambda _: taken)]
+    clauses = [Clause(is_free(model, now), lambda _: taken)]
     if when is not None:
         clauses.append(_condition_clause(model, values, when, now))
     put = ItemAction("put", model.table.name, key, model.name, item=item, clauses=tuple(clauses))
@@ -136,23 +132,26 @@ def deletion(
     skip: set[ItemIdentity] | None = None,
     *,
     owned: bool = False,
+    expired: bool = False,
 ) -> list[ItemAction]:
     """The actions that delete an entity, its guards and what it added to counters; `found` where it was read.
 
-    `owned`: what it owns has been deleted.
+    `owned`: what it owns has been deleted. `expired`: it has expired, and counters are left alone, as by its TTL.
     """
     clauses = []
     if when is not None:
         clauses.append(_condition_clause(model, key, when, now))
     stored_key = key_of(model, key)
-    tallies = effect.no_children_tallies(design, model, key, owned=owned)
+    tallies = effect.no_children_tallies(design, model, key, now, owned=owned)
     if found is None:
         return [ItemAction("delete", model.table.name, stored_key, model.name, clauses=tuple(clauses), tallies=tallies)]
     values = values_of(model, found.entity)
     before = effect.effects(design, model, values, encode_fields(model, condition_fields(design, model), values))
-    clauses.append(
-        Clause(present(model.table.pk), lambda _: Raced(model.name))
-    )  # or counters would be decremented twice
+    there = present(model.table.pk)  # or counters would be decremented twice
+    if expired:
+        before.counts.clear()
+        there = there & ~alive(model.table.ttl or "", expiry_second(now))
+    clauses.append(Clause(there, lambda _: Raced(model.name)))
     clauses += fence(model, found.item, dependencies(design, model))
     gone = ItemAction("delete", model.table.name, stored_key, model.name, clauses=tuple(clauses), tallies=tallies)
     after = effect.Effects(exists=False)

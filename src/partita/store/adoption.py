@@ -7,6 +7,7 @@ over the whole run and then set: if other programs write meanwhile, run it again
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -19,8 +20,8 @@ from partita.dynamodb import requests as wire
 from partita.dynamodb.canonical import equal_items, item_identity
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import AlreadyExists, InvalidValue, NotFound, StoreError
-from partita.plan.actions import Clause, ItemAction, SetAttribute, Step, absent, equals, present
-from partita.plan.changes import merged_with_unknown
+from partita.plan.actions import Clause, ItemAction, SetAttribute, Step, equals, present
+from partita.plan.changes import is_free, merged_with_unknown
 from partita.plan.design import Counter, Design
 from partita.plan.effects import OWNER, Effects, actions, effects
 from partita.plan.items import GUARD, Values, key_in_item, key_of, key_parts, key_text, values_of
@@ -30,7 +31,7 @@ from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.execution import execute
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item
-from partita.store.old_items import now_seconds
+from partita.store.old_items import fetch_live_item, now_seconds
 from partita.store.reading import fetch_stored_item
 from partita.store.retries import send_idempotent
 
@@ -116,9 +117,9 @@ def _adopt_item(
 
 
 def _is_copy(context: StoreContext, model: Model, item: Item, values: Values) -> Flow[bool]:
-    """Whether the item is stored under its current key as well."""
+    """Whether the item is stored under its current key as well, and has not expired there."""
     key = key_of(model, values)
-    return key != key_in_item(model, item) and (yield from fetch_item(context, model.table.name, key)) is not None
+    return key != key_in_item(model, item) and (yield from fetch_live_item(context, model, key)) is not None
 
 
 def adopt_item(context: StoreContext, design: Design, model: Model, item: Item) -> Flow[tuple[bool, int]]:
@@ -128,8 +129,9 @@ def adopt_item(context: StoreContext, design: Design, model: Model, item: Item) 
     wanted |= {name: _with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
     stored_key = key_in_item(model, item)
     outdated, missing = yield from _guards(context, model, stored_key, effects(design, model, values, wanted))
-    rewriting = [] if equal_items(wanted, item) else list(_rewrite_actions(model, item, wanted, values))
-    guarding = actions(model, outdated, missing, set(), context.clock())
+    now = context.clock()
+    rewriting = [] if equal_items(wanted, item) else list(_rewrite_actions(model, item, wanted, values, now))
+    guarding = actions(model, outdated, missing, set(), now)
     yield from execute(context, [*rewriting, *guarding])
     return bool(rewriting), len(missing.guards) - len(outdated.guards)
 
@@ -144,8 +146,8 @@ def _with_all_members(old: AttributeValue, new: AttributeValue) -> AttributeValu
     return new
 
 
-def _rewrite_actions(model: Model, old: Item, new: Item, values: Values) -> Iterator[ItemAction]:
-    """Replaces an item, fenced by everything that was read."""
+def _rewrite_actions(model: Model, old: Item, new: Item, values: Values, now: datetime) -> Iterator[ItemAction]:
+    """Replaces an item, fenced by everything that was read; an expired one under its new key counts as absent."""
     old_key, new_key = key_in_item(model, old), key_in_item(model, new)
     seen = tuple(Clause(equals(name, old[name]), lambda _: Raced(model.name)) for name in old if name not in old_key)
     if old_key == new_key:
@@ -153,7 +155,7 @@ def _rewrite_actions(model: Model, old: Item, new: Item, values: Values) -> Iter
         yield ItemAction("put", model.table.name, new_key, model.name, item=new, clauses=(here, *seen))
         return
     yield ItemAction("delete", model.table.name, old_key, model.name, clauses=seen)
-    free = Clause(absent(model.table.pk), lambda _: AlreadyExists(model.name, key_parts(model, values)))
+    free = Clause(is_free(model, now), lambda _: AlreadyExists(model.name, key_parts(model, values)))
     yield ItemAction("put", model.table.name, new_key, model.name, item=new, clauses=(free,))
 
 

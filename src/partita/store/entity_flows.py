@@ -16,7 +16,7 @@ from partita.errors import InvalidValue, ReservedKey, StoredItemInvalid
 from partita.plan.changes import ItemChange
 from partita.plan.design import Design
 from partita.plan.effects import OWNER, guard_key, guard_of
-from partita.plan.items import key_of, key_texts, normalize_operand, validate_entity, values_of
+from partita.plan.items import Values, key_of, key_texts, normalize_operand, validate_entity, values_of
 from partita.plan.read_requests import checked_key, get_plan, key_values
 from partita.plan.writes import can_delete_without_read, creation, with_initial_values
 from partita.store import batches, writing
@@ -73,7 +73,7 @@ class EntityFlows:
         if create:
             return self._creating_change(wanted)
         act = partial(writing.change, self.context, self.design, wanted)
-        return with_old_keys(self.context, self.design, plan.model, key, act)
+        return with_old_keys(self.context, self.design, plan.model, key, act, when)
 
     def _creating_change(self, wanted: ItemChange) -> Flow[None]:
         if wanted.model.old_keys:  # what is stored under an old key is changed, not doubled
@@ -98,17 +98,18 @@ class EntityFlows:
         except ReservedKey:
             return None
         if model.old_keys:
-            yield from move_from_old_key(self.context, self.design, model, key, only=True, check=check)
+            yield from self._move_before_deletion(model, key, when, check)
         deleted = yield from writing.delete(self.context, self.design, model, key, when, check)
-        if (
-            deleted is None
-            and not model.old_keys
-            and (yield from move_from_old_key(self.context, self.design, model, key, only=True, check=check))
-        ):
+        if deleted is None and not model.old_keys and (yield from self._move_before_deletion(model, key, when, check)):
             deleted = yield from writing.delete(self.context, self.design, model, key, when, check)
         if deleted is None and (self.design.ownerships.get(model) or not can_delete_without_read(self.design, model)):
             writing.check_holds_for_nothing(model, key, when)  # DynamoDB judges what is deleted unread
         return deleted
+
+    def _move_before_deletion(
+        self, model: Model, key: Values, when: Condition | None, check: Callable[[Any], None] | None
+    ) -> Flow[bool]:
+        return move_from_old_key(self.context, self.design, model, key, only=True, when=when, check=check)
 
     def put_many(self, entities: Sequence[Any]) -> Flow[None]:
         puts = batches.puts_of(self.context, self.design, entities)

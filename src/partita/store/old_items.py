@@ -1,7 +1,7 @@
 """Items under old keys: finding the one of an entity, and leaving out those that have been replaced.
 
 An item is stored under one key, its current one or an old one. Other programs may have stored it under both: then the
-one under the current key is the item, for every read and write.
+one under the current key is the item, for every read and write. One that has expired counts as none, under any key.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,6 +49,22 @@ def fetch_all_under_old_keys(
         there = {place: found[place] for place in places if place in found}
         results.append({place: raw for place, raw in there.items() if is_item_of(context, model, values, raw)})
     return results
+
+
+def has_expired(context: StoreContext, model: Model, raw: msgspec.Raw) -> bool:
+    """Whether an item that is still stored has expired; one that cannot be decoded has not."""
+    if model.expires is None:
+        return False
+    try:
+        return decoder_of(model)(raw, now_seconds(context)) is None
+    except StoredItemInvalid:
+        return False
+
+
+def fetch_live_item(context: StoreContext, model: Model, key: Item) -> Flow[msgspec.Raw | None]:
+    """The bytes of an item under this key; None if it has expired."""
+    raw = yield from fetch_item(context, model.table.name, key)
+    return None if raw is None or has_expired(context, model, raw) else raw
 
 
 def is_item_of(context: StoreContext, model: Model, values: Values, raw: msgspec.Raw) -> bool:
@@ -109,17 +125,32 @@ def replaced_items(
     context: StoreContext, places: Mapping[T, OldPlace | None], *, consistent: bool
 ) -> Flow[frozenset[T]]:
     """Those of the items, by any name, that are under an old key, and under a key that is looked up before it."""
-    old = {name: (place, list(place.preferred)) for name, place in places.items() if place is not None}
+    whole = yield from _with_values(context, places, consistent=consistent)
+    old = {name: (place, list(place.preferred)) for name, place in whole.items()}
     wanted = ((place.model.table.name, key) for place, keys in old.values() for key in keys)
     found = yield from fetch_items(context, wanted, consistent=consistent)
     copies = set()
     for name, (place, keys) in old.items():
         there = [found.get(item_identity(place.model.table.name, key)) for key in keys]
         values = place.values or {}
-        current, others = there[:1] != [None] and bool(there), there[1:]
-        if current or any(raw is not None and is_item_of(context, place.model, values, raw) for raw in others):
+        if any(raw is not None and is_item_of(context, place.model, values, raw) for raw in there):
             copies.add(name)
     return frozenset(copies)
+
+
+def _with_values(
+    context: StoreContext, places: Mapping[T, OldPlace | None], *, consistent: bool
+) -> Flow[dict[T, OldPlace]]:
+    """The places with their values: the whole item is read where an index or a view does not hold all of them."""
+    old = {name: place for name, place in places.items() if place is not None}
+    partial = {name: place for name, place in old.items() if place.values is None}
+    wanted = ((place.model.table.name, place.stored) for place in partial.values())
+    found = yield from fetch_items(context, wanted, consistent=consistent)
+    for name, place in partial.items():
+        raw = found.get(item_identity(place.model.table.name, place.stored))
+        values = None if raw is None else _values_in(place.model, msgspec.json.decode(raw))
+        old[name] = msgspec.structs.replace(place, values=values)
+    return old
 
 
 def without_replaced(

@@ -5,7 +5,8 @@
     change, update, replace, check       the item is moved to its current key first
 
 Only entities that declare `old_keys` are looked up before a write. A change or a deletion that finds nothing also looks
-under the keys with a time in another format.
+under the keys with a time in another format. An item that has expired counts as none, under any key. A write whose
+condition is false for the item moves and deletes nothing.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,14 +14,17 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from partita.design.conditions import Condition
 from partita.design.models import Model
 from partita.dynamodb.values import Item
-from partita.errors import AlreadyExists, NotFound, ReservedKey
+from partita.errors import AlreadyExists, ConditionFailed, NotFound, ReservedKey
 from partita.plan.actions import Clause, ItemAction, equals
-from partita.plan.changes import ItemChange, StoredItem, changed_values
+from partita.plan.changes import ItemChange, StoredItem, changed_values, merged_with_unknown
+from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
 from partita.plan.effects import OWNER, effects
 from partita.plan.items import Values, encode_attributes, key_in_item, key_of, key_parts, old_keys, values_of
+from partita.plan.predicates import evaluate
 from partita.plan.races import Raced
 from partita.store.batches import BatchWrite
 from partita.store.context import StoreContext
@@ -28,13 +32,18 @@ from partita.store.decoding import decoder_of
 from partita.store.execution import ATTEMPTS, execute, pause_after_conflict, retries_exhausted
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item
-from partita.store.old_items import fetch_all_under_old_keys, fetch_under_old_key
+from partita.store.old_items import fetch_all_under_old_keys, fetch_live_item, fetch_under_old_key
 
 R = TypeVar("R")
 
 
 def with_old_keys(
-    context: StoreContext, design: Design, model: Model, values: Values, act: Callable[[], Flow[R]]
+    context: StoreContext,
+    design: Design,
+    model: Model,
+    values: Values,
+    act: Callable[[], Flow[R]],
+    when: Condition | None = None,
 ) -> Flow[R]:
     """Runs `act`; if the item is not found, moves it from its old key and runs `act` again."""
     try:
@@ -44,7 +53,7 @@ def with_old_keys(
     except NotFound:
         if next(iter(old_keys(model, values)), None) is None:
             raise
-    yield from move_from_old_key(context, design, model, values)
+    yield from move_from_old_key(context, design, model, values, when=when)
     return (yield from act())  # even if another writer has moved it
 
 
@@ -61,12 +70,13 @@ def move_from_old_key(
     values: Values,
     *,
     only: bool = False,
+    when: Condition | None = None,
     check: Callable[[Any], None] | None = None,
 ) -> Flow[bool]:
     """Moves the item under an old key to its current key; false if there is no such item. Repeated after a conflict.
 
-    With `only`, no copy is left under an old key: what is stored under the current key is the item. `check` receives
-    the entity before it is moved, and may raise.
+    With `only`, no copy is left under an old key: what is stored under the current key is the item. Before anything is
+    moved, `when` has to be true of the item, and `check` receives the entity, and may raise.
     """
     from partita.store.adoption import adopt_item
 
@@ -76,8 +86,9 @@ def move_from_old_key(
         if raw is None:
             return moved
         item: Item = msgspec.json.decode(raw)
-        if check is not None and (yield from fetch_item(context, model.table.name, key_of(model, values))) is None:
-            check(decoder_of(model).from_item(item))
+        if not moved and (when is not None or check is not None):
+            current = yield from fetch_live_item(context, model, key_of(model, values))
+            _check_item(model, values, item if current is None else msgspec.json.decode(current), when, check)
         try:
             try:
                 yield from adopt_item(context, design, model, item)
@@ -91,6 +102,18 @@ def move_from_old_key(
         if not only:
             return True
     raise retries_exhausted(model.name)
+
+
+def _check_item(
+    model: Model, values: Values, item: Item, when: Condition | None, check: Callable[[Any], None] | None
+) -> None:
+    """ConditionFailed where the condition is false for the item as it would be stored now."""
+    entity = decoder_of(model).from_item(item)
+    now = values_of(model, entity)
+    if when is not None and not evaluate(to_stored(model, when), merged_with_unknown(model, item, now, now)):
+        raise ConditionFailed(model.name, key_parts(model, values))
+    if check is not None:
+        check(entity)
 
 
 def settle_move(context: StoreContext, design: Design, change: ItemChange, found: StoredItem) -> Flow[None]:

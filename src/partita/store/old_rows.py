@@ -14,7 +14,7 @@ from partita.plan.read_requests import Plan, attribute_value, conditions_of, fan
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State
 from partita.store.flows import Flow
-from partita.store.old_items import OldPlace, old_place, replaced_items
+from partita.store.old_items import OldPlace, has_expired, old_place, replaced_items
 from partita.store.retries import send_idempotent
 
 _COMPARE = {"=": operator.eq, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
@@ -56,7 +56,8 @@ class OldRows:
                     except InvalidValue:
                         break  # a value that the old key cannot hold was never stored under it
                     reply = yield from send_idempotent(context, asked)
-                    for row in self._rows(old, reply.items or ()):
+                    live = [raw for raw in reply.items or () if not has_expired(context, old.model, raw)]
+                    for row in self._rows(old, live):
                         found.setdefault(str(row.key), row)  # of two old keys, the one that is declared first
                     if reply.last_evaluated_key is None:
                         break

@@ -30,7 +30,7 @@ from partita.store.decoding import Decoder, Recogniser, decoder_of
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item, fetch_items
 from partita.store.merge import Merge
-from partita.store.old_items import fetch_all_under_old_keys, fetch_under_old_key, now_seconds
+from partita.store.old_items import fetch_all_under_old_keys, fetch_under_old_key, has_expired, now_seconds
 from partita.store.retries import send_idempotent
 
 E = TypeVar("E")
@@ -60,7 +60,7 @@ def fetch_one(
         check_lengths(plan, call.arguments)
         raise
     item = reply.item
-    if item is None and plan.model.old_keys:
+    if plan.model.old_keys and (item is None or has_expired(context, plan.model, item)):
         item = yield from fetch_under_old_key(context, plan.model, key_values(plan, call.arguments))
     if item is None:
         return None
@@ -196,7 +196,11 @@ def fetch_batch(context: StoreContext, calls: Sequence[Get[E]], *, consistent: b
     keys = [(plan.table, checked_key(plan, call.arguments)) for plan, call in zip(plans, calls, strict=True)]
     found = yield from fetch_items(context, keys, consistent=consistent)
     items = [found.get(item_identity(*key)) for key in keys]
-    missing = [at for at, item in enumerate(items) if item is None and plans[at].model.old_keys]
+    missing = [
+        at
+        for at, item in enumerate(items)
+        if (model := plans[at].model).old_keys and (item is None or has_expired(context, model, item))
+    ]
     if missing:
         wanted = [(plans[at].model, key_values(plans[at], calls[at].arguments)) for at in missing]
         old = yield from fetch_all_under_old_keys(context, wanted, consistent=consistent)

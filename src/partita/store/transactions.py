@@ -4,6 +4,8 @@ import copy
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import msgspec
+
 from partita.design.condition_checks import check_names
 from partita.design.conditions import Condition
 from partita.design.entities import Entity
@@ -40,7 +42,7 @@ class Transaction:
         self._design = design
         self._steps: list[Step] = []
         self._writes: dict[ItemIdentity, str] = {}
-        self._touched: list[tuple[str, Model, Values]] = []  # every item, with the write or check of it
+        self._touched: list[_Touched] = []
         self._has_ended = False
 
     def create(self, entity: N) -> N:
@@ -89,7 +91,7 @@ class Transaction:
         key = key_values(plan, call.arguments)
         check_condition_names(plan.model, when)
         check_version(plan.model, version)
-        self._claim("creating change" if create else "change", plan.model, key)
+        self._claim("creating change" if create else "change", plan.model, key, when)
         draft: Any = Draft(plan.model)
         known = [] if seen is None else [_as_seen(plan.model, key, seen)]
 
@@ -113,7 +115,7 @@ class Transaction:
         plan = get_plan(call)
         key = key_values(plan, call.arguments)
         check_condition_names(plan.model, when)
-        self._claim("delete", plan.model, key)
+        self._claim("delete", plan.model, key, when)
 
         def step(skip: SkippedItems) -> Planning:
             actions, _ = yield from planned_deletion(self._context, self._design, plan.model, key, when, skip)
@@ -128,7 +130,7 @@ class Transaction:
         plan = get_plan(call)
         key = key_values(plan, call.arguments)
         check_names(plan.model, condition)
-        self._touched.append(("check", plan.model, key))
+        self._touched.append(_Touched("check", plan.model, key, condition))
 
         def step(_: SkippedItems) -> Planning:
             yield from ()
@@ -141,7 +143,7 @@ class Transaction:
             raise InvalidTransaction("the block of this transaction has ended; write inside it, or open another one")
         self._steps.append(step)
 
-    def _claim(self, write: str, model: Model, values: Values) -> None:
+    def _claim(self, write: str, model: Model, values: Values, when: Condition | None = None) -> None:
         """Rejects a second write of one item: each would be planned without the other.
 
         An item may be deleted and created again.
@@ -153,7 +155,7 @@ class Transaction:
             name = item_name(model.name, key_parts(model, values))
             raise InvalidTransaction(f"two writes to {name} in one transaction; make them one")
         self._writes[identity] = write
-        self._touched.append((write, model, values))
+        self._touched.append(_Touched(write, model, values, when))
 
     def _check(self, model: Model, key: dict[str, Any], condition: Condition | None) -> list[ItemAction]:
         if condition is None:
@@ -183,22 +185,34 @@ class Transaction:
 
     def _settle_old_keys(self) -> Flow[None]:
         """Looks under old keys as single writes do; an item that is moved stays so, whatever becomes of the writes."""
-        for write, model, values in self._touched:
-            if not model.old_keys or write == "change":  # a change that finds nothing looks afterwards
+        for each in self._touched:
+            if not each.model.old_keys or each.write == "change":  # a change that finds nothing looks afterwards
                 continue
-            if write == "create":
-                yield from check_no_old_item(self._context, model, values)
+            if each.write == "create":
+                yield from check_no_old_item(self._context, each.model, each.values)
             else:
-                only = write in ("put", "delete")
-                yield from move_from_old_key(self._context, self._design, model, values, only=only)
+                yield from self._move(each, only=each.write in ("put", "delete"))
 
     def _move_changed_items(self) -> Flow[bool]:
         """Moves changed items from old keys, and from keys with times in other formats; false if there are none."""
         moved = False
-        for write, model, values in self._touched:
-            if write == "change":
-                moved |= yield from move_from_old_key(self._context, self._design, model, values)
+        for each in self._touched:
+            if each.write == "change":
+                moved |= yield from self._move(each)
         return moved
+
+    def _move(self, touched: "_Touched", *, only: bool = False) -> Flow[bool]:
+        model, values = touched.model, touched.values
+        return move_from_old_key(self._context, self._design, model, values, only=only, when=touched.when)
+
+
+class _Touched(msgspec.Struct, frozen=True):
+    """An item that a transaction writes or checks, and the condition of that."""
+
+    write: str
+    model: Model
+    values: Values
+    when: Condition | None
 
 
 def _as_seen(model: Model, key: Values, entity: Any) -> StoredItem:

@@ -54,7 +54,7 @@ from partita.store.decoding import decoder_of
 from partita.store.execution import ATTEMPTS, Planning, SkippedItems, execute, retries_exhausted, retry_on_race
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item
-from partita.store.old_items import now_seconds
+from partita.store.old_items import has_expired, now_seconds
 from partita.store.old_keys import settle_move
 from partita.store.reading import QueryPages, fetch_stored_item
 from partita.validation import FaultyValue, invalid_value
@@ -298,13 +298,17 @@ def planned_deletion(
     skip: set[ItemIdentity],
     check: Callable[[Any], None] | None = None,
 ) -> Flow[tuple[list[ItemAction], StoredItem | None]]:
-    """The actions of a deletion, and the item if it had to be read."""
+    """The actions of a deletion, and the item if it had to be read and has not expired."""
     if check is None and can_delete_without_read(design, model):
         return deletion(design, model, key, None, context.clock(), when), None
-    found = yield from fetch_stored_item(context, model, key_of(model, key))
-    if found is None:
+    raw = yield from fetch_item(context, model.table.name, key_of(model, key))
+    if raw is None:
         return [], None
-    actions = deletion(design, model, key, found, context.clock(), when, skip)
+    found = StoredItem(msgspec.json.decode(raw), decoder_of(model)(raw, None))
+    expired = has_expired(context, model, raw)
+    actions = deletion(design, model, key, found, context.clock(), when, skip, expired=expired)
+    if expired:
+        return actions, None
     if check is not None:
         check(found.entity)
         actions = _fenced_by_item(model, actions, found)
