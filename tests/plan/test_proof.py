@@ -78,7 +78,7 @@ def test_another_entity_in_the_range_is_rejected() -> None:
 
     assert proof_of(t) == (
         "orders: Line (CUSTOMER#{customer_id}, ORDER#{order_id}#LINE#{number:4}) can lie in the range of "
-        "Order (CUSTOMER#{customer_id}, ORDER#{order_id}): PK 'CUSTOMER#a', SK 'ORDER#a#LINE#0000'; "
+        "Order (CUSTOMER#{customer_id}, ORDER#{order_id}): PK 'CUSTOMER#a', SK 'ORDER#a#LINE#1111'; "
         "return Line too with collection(...), or give it another constant in its key"
     )
 

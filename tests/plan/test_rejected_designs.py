@@ -251,9 +251,9 @@ def set_with_elements_as_default() -> Table:
 
 
 REJECTED: dict[Callable[[], Table], str] = {
-    keys_of_a_flag_and_a_digit: "can have the same key: PK 'P#a', SK 'X#0'; give one of them another constant",
+    keys_of_a_flag_and_a_digit: "can have the same key: PK 'P#a', SK 'X#1'; give one of them another constant",
     keys_of_a_number_and_its_complement: (
-        "can have the same key: PK 'P#a', SK 'X#0000'; give one of them another constant"
+        "can have the same key: PK 'P#a', SK 'X#8888'; give one of them another constant"
     ),
     plain_text_beside_a_constant: ("can have the same key: PK 'P', SK 'BOOK#a'; give one of them another constant"),
     order_of_folded_text: (

@@ -142,14 +142,14 @@ def parts_without_a_separator() -> None:
         (
             time_with_colons,
             (
-                "Thing.SK: 'at' is written with ':', the separator: '0000-00-00T00:00:00.000000Z'; "
+                "Thing.SK: 'at' is written with ':', the separator: '1111-11-11T11:11:11.111111Z'; "
                 "use another separator, such as '#'"
             ),
         ),
         (
             dashes_in_a_uuid,
             (
-                "Thing.SK: 'id' is written with '-', the separator: '00000000-0000-0000-0000-000000000000'; "
+                "Thing.SK: 'id' is written with '-', the separator: '11111111-1111-1111-1111-111111111111'; "
                 "use another separator, such as '#'"
             ),
         ),

@@ -122,7 +122,7 @@ NO_VALUES = [
 TOO_LARGE = [sheet(text="x" * 500_000)]
 NO_CLASSES = [1, None, "Box", int, Stranger]
 NO_SIZES = [-1, 1.5, "2", True, [1], object()]
-NO_CURSORS = [5, "cursor", b"cursor", ["x"], object()]
+NO_CURSORS = [5, 0, False, "", "cursor", b"", b"cursor", [], ["x"], object()]
 NO_VERSIONS = ["1", 1.5, True, object()]
 NO_UNIQUES = [("label",), ("label", 5), ("label", LONG), ("label", "a", "b"), ("lable", "x"), (5, "x"), (None, "x")]
 NO_FUNCTIONS = [None, 5, "x"]

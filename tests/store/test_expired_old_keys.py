@@ -116,7 +116,7 @@ def opened(entity: type[Any], states: States) -> Store:
 
 
 def raw(db: Store) -> list[Any]:
-    return sorted(db.backend.call(Scan(table_name="passes")).items, key=bytes)
+    return sorted(db.backend.call(Scan(table_name="passes")).items or (), key=bytes)
 
 
 def change(db: Store, call: Any, **options: Any) -> None:
@@ -160,7 +160,7 @@ WRITES: dict[str, Callable[[Store, Any, Any], Any]] = {
     "transaction: delete when false": together(lambda t, call: t.delete(call, when=FALSE)),
     "transaction: check": together(lambda t, call: t.check(call, TRUE)),
     "transaction: check false": together(lambda t, call: t.check(call, FALSE)),
-    "adopt": lambda db, call, entity: db.adopt() and None,
+    "adopt": lambda db, call, entity: db.adopt().refused and None,
 }
 
 

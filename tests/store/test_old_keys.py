@@ -37,6 +37,7 @@ from partita import (
     Table,
     Unique,
     Version,
+    View,
     connect,
     pattern,
     prove,
@@ -608,3 +609,40 @@ def test_filter_by_an_attribute_in_a_key_with_old_forms_is_rejected() -> None:
     wrong = "late_steps: it filters by 'n', which is stored in the key only, and in another form under an old key; "
     with pytest.raises(DesignError, match=wrong + "migrate the stored items"):
         prove("things", things)
+
+
+@pytest.mark.parametrize("places", [*chain.from_iterable(combinations(range(3), count) for count in range(4))])
+def test_view_that_lacks_attributes_lists_an_item_under_several_keys_once(places: tuple[int, ...]) -> None:
+    things = table(Index("Short", "GSI1PK", "GSI1SK", project=("text",)))
+
+    class Short(View):
+        text: str
+        short = Keys("Short", "COLOR#{color}", "{number:4}")
+
+    class Ticket(
+        Short,
+        Entity,
+        table=things,
+        key=("T#{owner}", "{number:4}"),
+        old_keys=[("TICKET#{owner:plain}", "{number:plain}"), ("OLD", "{number:plain}#{owner:plain}")],
+    ):
+        owner: str
+        number: int
+        color: str
+        grade: int
+
+    @pattern
+    def shorts(color: str) -> Items[Short]:
+        return Short.short.query(color)
+
+    db = opened(things)
+    keys = [("T#ann", "0007"), ("TICKET#ann", "7"), ("OLD", "7#ann")]
+    for place in places:
+        pk, sk = keys[place]
+        texts = {"PK": pk, "SK": sk, "owner": "ann", "color": "red", "text": str(place)}
+        texts |= {"GSI1PK": "COLOR#red", "GSI1SK": "0007"}
+        item = {name: {"S": text} for name, text in texts.items()} | {"number": {"N": "7"}, "grade": {"N": "1"}}
+        db.backend.call(PutItem(table_name="things", item=item))
+    first = [] if not places else [Short(text=str(places[0]))]
+    assert list(db(shorts("red"))) == first
+    assert [each for _ in first for each in db(shorts("red")).page(1).items] == first

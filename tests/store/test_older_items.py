@@ -136,7 +136,7 @@ def outcome(write: Callable[[Store], Any], lacks: tuple[str, ...] | list[str]) -
         db = Store(backend, design)
         db.create_tables()
         db.create(Shelf(shelf="s"))
-        (raw,) = backend.call(Scan(table_name="older")).items
+        (raw,) = list(backend.call(Scan(table_name="older")).items or ())
         item = {name: value for name, value in msgspec.json.decode(raw).items() if name not in lacks}
         backend.call(PutItem(table_name="older", item=item))
         try:

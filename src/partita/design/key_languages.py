@@ -226,7 +226,7 @@ def _beside(language: Language, *, above: bool) -> Language:
             aside = list(_within(0, max(high for _, high, _ in useful) - 1, free))
         if above and state in language.accepting:
             aside = list(anything)
-        edges.append((*useful, *aside))
+        edges.append((*aside, *useful))  # an example leaves the text as soon as it can, and need not resemble it
     stops = language.accepting if above else language.alive
     return Language((*edges, anything), frozenset({*stops, free}))
 
@@ -278,7 +278,9 @@ def _steps(languages: tuple[Language, ...], states: tuple[int, ...]) -> Iterator
 
 
 def _readable_character(low: int, high: int) -> str:
-    """A character of the span that people can read, where it has one."""
+    """A character of the span that people can read, where it has one. Of digits it is 1: 1111-11-11 is a date."""
+    if high < ord("a") and low <= ord("1") <= high:
+        return "1"
     for first, last in (("a", "z"), ("0", "9"), ("A", "Z"), ("!", "~")):
         if max(low, ord(first)) <= min(high, ord(last)):
             return chr(max(low, ord(first)))

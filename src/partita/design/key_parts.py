@@ -15,9 +15,10 @@ A key is text such as `ORDER#2025-01-01T00:00:00.000000Z#o_7`: segments between 
 
 import enum
 import unicodedata
+from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Context, Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +26,7 @@ import msgspec
 
 from partita.design.key_languages import (
     SOME_TEXT,
+    Edge,
     Language,
     characters,
     exactly,
@@ -411,7 +413,7 @@ class DescendingPart(KeyPart, msgspec.Struct, frozen=True):
 
     @property
     def language(self) -> Language:
-        return characters("89") if isinstance(self.inner, BoolPart) else self.inner.language  # any digits
+        return _complement(self.inner.language)
 
     @property
     def lossless(self) -> bool:  # type: ignore[override]
@@ -422,6 +424,21 @@ class DescendingPart(KeyPart, msgspec.Struct, frozen=True):
 
     def read(self, text: str) -> Any:
         return self.inner.read(text.translate(_COMPLEMENT))
+
+
+@cache
+def _complement(language: Language) -> Language:
+    """The texts with every digit and sign replaced by its complement, that of 1 first: an example is a real value."""
+    edges = tuple(tuple(each for edge in leaving for each in _complement_edges(edge)) for leaving in language.edges)
+    return Language(edges, language.accepting)
+
+
+def _complement_edges(edge: Edge) -> Iterator[Edge]:
+    low, high, to = edge
+    if low <= ord("1") <= high:
+        yield ord("8"), ord("8"), to
+    one, other = (ord(chr(point).translate(_COMPLEMENT)) for point in (low, high))
+    yield min(one, other), max(one, other), to
 
 
 def descends(form: KeyPart) -> bool:

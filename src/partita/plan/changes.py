@@ -90,6 +90,11 @@ class ItemChange(msgspec.Struct, frozen=True, dict=True):
     create: bool = False  # the item is created where it does not exist
     skip: set[ItemIdentity] = msgspec.field(default_factory=set)
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether the change has neither edits nor conditions, and does not create the item."""
+        return not self.edits and self.when is None and self.version is None and not self.create
+
     @cached_property
     def all_edits(self) -> dict[str, Edit]:
         """The edits with those of update time and version; an InvalidValue where an automatic field is edited."""

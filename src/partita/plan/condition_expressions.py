@@ -134,7 +134,8 @@ def _comparison(model: Model, condition: Comparison) -> Condition:
 
 def _both_absent_alike(model: Model, field: Field, other: Field) -> Condition | None:
     """Both attributes are None, or both are empty sets: then they are equal, which DynamoDB denies of absent ones."""
-    pairs = [(_reads_as(model, field, each), _reads_as(model, other, each)) for each in (None, frozenset())]
+    values: tuple[Any, ...] = (None, frozenset())
+    pairs = [(_reads_as(model, field, each), _reads_as(model, other, each)) for each in values]
     alike = [All((one, two)) for one, two in pairs if one is not None and two is not None]
     return None if not alike else alike[0] if len(alike) == 1 else AnyOf(tuple(alike))
 

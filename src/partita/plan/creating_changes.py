@@ -61,7 +61,7 @@ def can_create_unread(design: Design, change: ItemChange) -> bool:
 
     An item that has expired is still there: the update then fails, and the change is planned again with a read.
     """
-    if item_identity(change.model.table.name, change.stored_key) in change.skip:
+    if not change.edits or item_identity(change.model.table.name, change.stored_key) in change.skip:
         return False
     if not _is_independent(design, change.model, change.form):
         return False

@@ -40,14 +40,14 @@ class Merge:
         self._consistent = consistent
         values = fan_out_values(plan, arguments)
         states: Sequence[State] = [START] * len(values)
-        if cursor:
+        if cursor is not None:
             states = states_of(plan.read.name, cursor, binding(plan, arguments), context.cursor_keys)
         self._belongs = time_filter(plan, arguments)
         self._old: OldRows | None = None
         self._hides_copies = plan.has_old_keys and not plan.old_plans and not copies
         if plan.old_plans and not copies:
-            state = states[-1] if cursor else START
-            states = states[:-1] if cursor else states
+            state = START if cursor is None else states[-1]
+            states = states if cursor is None else states[:-1]
             self._old = OldRows(plan, arguments, state, lambda key: _open_sort_key(plan, key))
         self._ranges = [_start_range(value, state) for value, state in zip(values, states, strict=True)]
 

@@ -96,10 +96,10 @@ class Transaction:
         known = [] if seen is None else [_as_seen(plan.model, key, seen)]
 
         def step(skip: SkippedItems) -> Planning:
-            if not edits_of(draft) and version is None:
-                return self._check(plan.model, key, when)
             now = self._context.clock()
             wanted = ItemChange(plan.model, key, edits_of(draft), now, when, version, system_change, create, skip)
+            if wanted.says_nothing:
+                return []
             if known and not create and not wanted.edits.keys() & set(plan.model.key.fields):
                 if not needs_read(self._design, wanted):
                     return plan_blind_change(self._design, wanted)
@@ -157,9 +157,7 @@ class Transaction:
         self._writes[identity] = write
         self._touched.append(_Touched(write, model, values, when))
 
-    def _check(self, model: Model, key: dict[str, Any], condition: Condition | None) -> list[ItemAction]:
-        if condition is None:
-            return []
+    def _check(self, model: Model, key: dict[str, Any], condition: Condition) -> list[ItemAction]:
         stored = of_live_item(model, to_stored(model, condition), self._context.clock())
         required = stored & absent(BEING_DELETED) if model.owns else stored
         clause = Clause(required, lambda _: ConditionFailed(model.name, key))

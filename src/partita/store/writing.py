@@ -117,8 +117,12 @@ def replace(context: StoreContext, design: Design, model: Model, entity: Any) ->
 
 
 def change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[None]:
-    """Changes an entity: without a read if the edits allow it, else with a read and a fenced write."""
-    if not wanted.edits and wanted.when is None and wanted.version is None:
+    """Changes an entity: without a read if the edits allow it, else with a read and a fenced write.
+
+    A change without edits still requires what it says: it creates the item with `create`, and the item must exist and
+    have the condition and the version that are given. One that says nothing sends nothing.
+    """
+    if wanted.says_nothing:
         return
 
     def plan(skip: SkippedItems) -> Planning:
@@ -150,6 +154,8 @@ def _planned_creating_change(context: StoreContext, design: Design, wanted: Item
     found = yield from fetch_stored_item(context, wanted.model, wanted.stored_key)
     if found is None:
         return plan_creation(design, wanted)
+    if not wanted.edits:
+        return []
     if not needs_read(design, wanted):
         return plan_blind_change(design, wanted)
     if wanted.model.old_keys:
