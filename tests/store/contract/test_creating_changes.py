@@ -286,10 +286,11 @@ def test_change_that_cannot_create_its_item_is_rejected(
     assert disk(db) == []
 
 
-def test_change_without_edits_creates_nothing(db: Store) -> None:
+def test_change_without_edits_creates_the_item(db: Store) -> None:
     with db.change(visits("home", DAY), create=True):
         pass
-    assert disk(db) == []
+    assert db.one(visits("home", DAY)) == Visits(page="home", day=DAY)
+    assert len(disk(db)) == 1
 
 
 def test_explanation_names_the_request_and_the_initial_values(db: Store) -> None:
