@@ -8,7 +8,7 @@ import partita
 NAMES = """
 ALL_SHARDS AUTO Adoption AlreadyExists AsyncStore CapacityMeter Compressed Condition ConditionFailed
 ConfigurationError CorruptRow CountOf CreatedAt Design DesignError DynamoDBError Entity Expires F FileReplaced Get InKey
-Index InvalidCursor
+Index Internal InvalidCursor
 InvalidTransaction InvalidTransition InvalidValue Item Items Keys Limit LimitReached MissingExtra NoReply NotFound
 NotUnique OpenEnum Ordered OutcomeUnknown Owns Page PartitaError Pattern ProofError Query ReferenceMissing References
 RejectionUnexplained ReservedKey RetriesExhausted SeedStep SentRequest StillReferenced StorageBusy StorageClosed

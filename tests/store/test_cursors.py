@@ -1,4 +1,4 @@
-"""Cursors are signed: a text that the store did not make for this query is rejected, with one error."""
+"""Cursors are signed and encrypted: a text that the store did not make for this query is rejected, with one error."""
 
 import asyncio
 import base64
@@ -27,6 +27,7 @@ from partita import (
     prove,
     query,
 )
+from partita.store import cursors
 
 table = Table("letters", pk="PK", sk="SK", indexes=(Index("ByTopic", "topicPK", "topicSK"),))
 
@@ -88,6 +89,20 @@ def text_of(value: Any) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(value)).decode().rstrip("=")
 
 
+def states_in(db: Store, cursor: str) -> Any:
+    """The decrypted states, as only the owner of the key reads them."""
+    (key,) = db.context.cursor_keys
+    return msgspec.json.decode(cursors._states_in(cursor.encode(), key))
+
+
+def forged(db: Store, cursor: str, states: Any) -> str:
+    """Other states under the signature of a cursor, encrypted with the store's own key."""
+    (key,) = db.context.cursor_keys
+    signature = base64.urlsafe_b64decode(cursor + "==")[:16]
+    encrypted = cursors._encrypted(msgspec.json.encode(states), key, signature)
+    return base64.urlsafe_b64encode(signature + encrypted).decode().rstrip("=")
+
+
 def rejected(db: Store, call: Any, cursor: Any) -> None:
     """There is one error for all of them, and none of the engine's."""
     with pytest.raises(InvalidCursor) as error:
@@ -116,8 +131,8 @@ def made(db: Store, call: Any) -> str:
     ids=str,
 )
 def test_state_that_the_store_did_not_sign_is_rejected(db: Store, state: Any) -> None:
-    signature, _ = msgspec.json.decode(base64.urlsafe_b64decode(made(db, letters("1")) + "=="))
-    rejected(db, letters("1"), text_of([signature, [state]]))
+    cursor = made(db, letters("1"))
+    rejected(db, letters("1"), forged(db, cursor, [state]))
 
 
 @pytest.mark.parametrize(
@@ -143,10 +158,24 @@ def test_cursor_of_a_fan_out_belongs_to_its_values_in_their_order(db: Store) -> 
     assert db(letters_of_topics(["a", "b"])).page(3, cursor).items
     for topics in (["a"], ["b"], ["b", "a"], ["a", "b", "c"]):
         rejected(db, letters_of_topics(topics), cursor)
-    signature, states = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=="))
-    for forged in (states[:1], states[::-1], [*states, 0], [states[0], 1], []):
-        if forged != states:
-            rejected(db, letters_of_topics(["a", "b"]), text_of([signature, forged]))
+    states = states_in(db, cursor)
+    for other in (states[:1], states[::-1], [*states, 0], [states[0], 1], []):
+        if other != states:
+            rejected(db, letters_of_topics(["a", "b"]), forged(db, cursor, other))
+    assert forged(db, cursor, states) == cursor
+
+
+def test_cursor_shows_no_key(db: Store) -> None:
+    cursor = made(db, letters("1"))
+    assert b"LETTER#" in msgspec.json.encode(states_in(db, cursor))
+    raw = base64.urlsafe_b64decode(cursor + "==")
+    assert not any(word in raw for word in (b"PK", b"BOX", b"LETTER", b"{", b"["))
+
+
+def test_two_positions_share_no_key_stream(db: Store) -> None:
+    one, other = (base64.urlsafe_b64decode(made(db, letters(box)) + "==") for box in "12")
+    same = sum(a == b for a, b in zip(one, other, strict=True))
+    assert same < len(one) / 4
 
 
 @given(st.data())

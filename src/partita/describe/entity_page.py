@@ -23,6 +23,7 @@ from partita.design.markers import (
     CountOf,
     CreatedAt,
     InKey,
+    Internal,
     References,
     SumOf,
     Transitions,
@@ -154,6 +155,8 @@ def _remark(model: Model, marker: Any) -> str:
             return "a change of it does not count as an edit"
         case Compressed():
             return "compressed JSON"
+        case Internal():
+            return "not in replies of the API"
         case InKey():
             return "stored in the key only"
     return ""

@@ -88,6 +88,10 @@ class Untracked(msgspec.Struct, frozen=True):
     """A change of it does not count as an edit: version and update time stay."""
 
 
+class Internal(msgspec.Struct, frozen=True):
+    """Not for clients: the replies of an API and their schemas leave it out."""
+
+
 class CountOf(msgspec.Struct, frozen=True):
     """The number of children that refer to this entity, updated in the transaction that writes a child.
 

@@ -12,6 +12,7 @@ from msgspec import UNSET, inspect
 from partita.design.json_schema import JsonSchemas, Schema, json_schemas, types_in
 from partita.design.open_enum import OpenEnum
 from partita.rest.parsing import choices
+from partita.rest.reply_json import internal_members
 from partita.rest.routes import Route
 from partita.rest.unknown_members import structs_in
 
@@ -61,7 +62,7 @@ def api_schemas(routes: Sequence[Route]) -> ApiSchemas:
     replies, requests = json_schemas(kinds, REF), json_schemas(bodies, REF)
     for kind in types_in(kinds):
         if isinstance(kind, inspect.StructType):
-            _require_all(replies.components[replies.names[kind.cls]], kind)
+            _describe_reply(replies.components[replies.names[kind.cls]], kind)
     for body in bodies:
         _describe_body(body, requests)
     for schema in (*replies.components.values(), *requests.components.values()):
@@ -83,11 +84,13 @@ def _identity(kind: Any) -> Any:
     return kind if isinstance(kind, type) else id(kind)
 
 
-def _require_all(schema: Schema, struct: inspect.StructType) -> None:
-    """A reply has every member, also one that has its default; only an unset one is left out."""
+def _describe_reply(schema: Schema, struct: inspect.StructType) -> None:
+    """A reply has every member, also one that has its default; only unset and internal ones are left out."""
+    hidden = internal_members(struct.cls)
     sent = [field.encode_name for field in struct.fields if field.default is not UNSET]
     tag = [struct.tag_field] if struct.tag_field is not None else []
-    schema["required"] = [*tag, *sent]
+    schema["required"] = [*tag, *(each for each in sent if each not in hidden)]
+    schema["properties"] = {name: each for name, each in schema["properties"].items() if name not in hidden}
 
 
 def _describe_body(body: Any, found: JsonSchemas) -> None:

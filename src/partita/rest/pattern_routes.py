@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from partita.design.json_codec import encoded
 from partita.design.patterns import Pattern
 from partita.rest import operation_summaries, routes
 from partita.rest.access import Rule, signed_in
 from partita.rest.etags import digest, entity_tag
+from partita.rest.reply_json import encoded_reply
 from partita.rest.response_cache import RenderedItem, caching_decoder, page_body
 from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.store.base_store import not_found
@@ -90,7 +90,7 @@ def finder(
 
 
 def _render_entity(found: Any, expires: float | None) -> RenderedItem:
-    body = encoded(found)
+    body = encoded_reply(found)
     return RenderedItem(body, expires, found, entity_tag(found, body))
 
 
@@ -127,7 +127,7 @@ def _lister(
     cacheable = look is None or look.depends_only_on_data
 
     def render(found: Any, expires: float | None) -> RenderedItem:
-        body = routes.with_type_member(found) if polymorphic else encoded(found)
+        body = routes.with_type_member(found) if polymorphic else encoded_reply(found)
         return RenderedItem(body, expires, None, digest(body))
 
     def read(call: RouteCall) -> JsonReply:

@@ -5,19 +5,20 @@
 A page then costs one BatchGetItem for each hundred different entities, and at most `LARGEST_PAGE` of them are read.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import msgspec
 
-from partita.design.json_codec import encoded
 from partita.design.naming import camel_case
 from partita.design.patterns import Pattern
 from partita.errors import DesignError
 from partita.rest.etags import digest
 from partita.rest.problems import Problem
-from partita.rest.routes import JsonReply, Parameter, Route, RouteCall, read_type, with_type_member
+from partita.rest.reply_json import encoded_reply
+from partita.rest.response_cache import joined_page
+from partita.rest.routes import JsonReply, Parameter, Route, RouteCall, page_json, read_type
 from partita.store.reading import Page
 
 CALLER = object()
@@ -70,8 +71,8 @@ class Related:
         if entity is None:
             return b"null"
         if not self.members:
-            return encoded(entity)
-        members = msgspec.json.decode(encoded(entity), type=_Members)
+            return encoded_reply(entity)
+        members = msgspec.json.decode(encoded_reply(entity), type=_Members)
         return msgspec.json.encode({name: members[name] for name in self.members})
 
 
@@ -118,19 +119,13 @@ def _with_related(route: Route, call: RouteCall, result: Any, chosen: list[Relat
         bytes(raw)[:-1] + b"".join(b',"%b":%b' % (name, found[at]) for name, found in added) + b"}"
         for at, raw in enumerate(page.items)
     )
-    body = _page(bodies, page.cursor)
+    body = joined_page(bodies, page.cursor)
     is_own = any(each.is_of_caller for each in chosen)
     return reply._replace(body=body, tag=digest(body), cacheable=reply.cacheable and not is_own, is_of_caller=is_own)
 
 
 def _encoded_page(route: Route, page: Page[Any]) -> JsonReply:
-    bodies = (with_type_member(each) if route.polymorphic else encoded(each) for each in page.items)
-    body = _page(bodies, page.cursor)
-    return JsonReply(body, "")
-
-
-def _page(bodies: Iterable[bytes], cursor: str | None) -> bytes:
-    return b'{"items":[%b],"cursor":%b}' % (b",".join(bodies), msgspec.json.encode(cursor))
+    return JsonReply(page_json(route, page), "")
 
 
 def _encoded_name(entity: Any, field: str) -> str:

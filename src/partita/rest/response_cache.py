@@ -8,7 +8,7 @@ Memory is bounded by two generations: when the recent one is full, the previous 
 used again moves to the recent one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -94,6 +94,10 @@ def _decode_cached(
 
 def page_body(items: list[RenderedItem], cursor: str | None) -> tuple[bytes, str]:
     """A page's JSON and its tag."""
-    joined = b",".join([each.body for each in items])
-    body = b'{"items":[%b],"cursor":%b}' % (joined, msgspec.json.encode(cursor))
+    body = joined_page([each.body for each in items], cursor)
     return body, digest("".join([*(each.tag for each in items), cursor or ""]).encode())
+
+
+def joined_page(items: Iterable[bytes], cursor: str | None) -> bytes:
+    """The JSON of a page of items that are encoded already."""
+    return b'{"items":[%b],"cursor":%b}' % (b",".join(items), msgspec.json.encode(cursor))

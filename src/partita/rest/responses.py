@@ -6,12 +6,12 @@ from urllib.parse import quote
 
 import msgspec
 
-from partita.design.json_codec import encoded
 from partita.http.gzip import accepts_gzip
 from partita.rest.etags import GZIP_SUFFIX, digest, entity_tag, none_match
 from partita.rest.mounted_api import MountedApi
 from partita.rest.problems import MEDIA_TYPE, Problem
-from partita.rest.routes import JsonReply, Route, placeholders, with_type_member
+from partita.rest.reply_json import encoded_reply
+from partita.rest.routes import JsonReply, Route, page_json, placeholders, with_type_member
 from partita.store.reading import Page
 
 Headers = list[tuple[bytes, bytes]]
@@ -42,11 +42,10 @@ def response_for(mounted: MountedApi, route: Route, result: Any, request: Reques
     if isinstance(result, JsonReply):
         body, tag = result.body, result.tag
     elif isinstance(result, Page):
-        items = [msgspec.Raw(with_type_member(each)) for each in result.items] if route.polymorphic else result.items
-        body = encoded({"items": items, "cursor": result.cursor})
+        body = page_json(route, result)
         tag = digest(body)
     else:
-        body = with_type_member(result) if route.polymorphic else encoded(result)
+        body = with_type_member(result) if route.polymorphic else encoded_reply(result)
         tag = entity_tag(result, body) if route.tagged or route.polymorphic else digest(body)
     headers: Headers = [_CONTENT_TYPE]
     if route.cache is not None:

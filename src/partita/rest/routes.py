@@ -10,14 +10,14 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 import msgspec
 
-from partita.design.json_codec import encoded
 from partita.design.naming import snake_case
 from partita.design.patterns import Pattern
 from partita.errors import DesignError
 from partita.rest.access import Rule
 from partita.rest.auth.identity import Caller
 from partita.rest.etags import IfMatch
-from partita.rest.response_cache import RenderedItem, TwoGenerationCache
+from partita.rest.reply_json import encoded_reply, internal_members
+from partita.rest.response_cache import RenderedItem, TwoGenerationCache, joined_page
 from partita.store.reading import Page
 from partita.store.store import Store
 
@@ -196,7 +196,13 @@ def page_of(entity: Any) -> Any:
 def with_type_member(entity: Any) -> bytes:
     """The JSON of one of several entities: its first member names its type."""
     member, name = _type_member(type(entity))
-    return b'{"%b":"%b",%b' % (member.encode(), name.encode(), encoded(entity)[1:])
+    return b'{"%b":"%b",%b' % (member.encode(), name.encode(), encoded_reply(entity)[1:])
+
+
+def page_json(route: Route, page: Page[Any]) -> bytes:
+    """The JSON of a page of a route's entities."""
+    encode = with_type_member if route.polymorphic else encoded_reply
+    return joined_page(map(encode, page.items), page.cursor)
 
 
 def _type_member(entity: Any) -> tuple[str, str]:
@@ -208,7 +214,7 @@ def _type_member(entity: Any) -> tuple[str, str]:
 def _with_type(entity: Any) -> Any:
     """The entity with a member that names its type."""
     hints = get_type_hints(entity, include_extras=True)
-    fields = msgspec.structs.fields(entity)
+    fields = [each for each in msgspec.structs.fields(entity) if each.encode_name not in internal_members(entity)]
     member, name = _type_member(entity)
     return msgspec.defstruct(
         f"Listed{entity.__name__}",

@@ -1,10 +1,12 @@
-"""Cursors: the position in a query, signed, as text for a client.
+"""Cursors: the position in a query, signed and encrypted, as text for a client.
 
-    base64url( ["<signature>", [<state of each range>]] )
+    base64url( signature (16 bytes), encrypted [<state of each range>] )
 
 The signature is an HMAC-SHA256 over the states and over a digest of the query: its pattern, its arguments and its
 direction. So a cursor is valid only as a store made it, and only for its own query; any other text is `InvalidCursor`,
-with one message, and is rejected before anything in it is read. A cursor is not encrypted: its states are table keys.
+with one message, and nothing in it is interpreted. The states are table keys, also of items that a filter has left out,
+so they are encrypted: with a key stream from SHAKE-256 of the key and the signature. Like a synthetic initialisation
+vector (RFC 5297), the signature differs for different states, and one position always has the same cursor.
 
 A list that an application puts together from several queries has cursors of the same kind, bound to the list's name.
 
@@ -29,7 +31,7 @@ DONE: Any = 1  # this range is at its end
 State = Item | int
 
 MIN_KEY = 16
-_STATES = slice(26, -1)  # after a signature of 16 bytes, which are 22 characters
+_SIGNATURE = 16  # bytes
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 
@@ -87,10 +89,10 @@ def states_of(name: str, text: Any, bound: bytes, keys: Sequence[bytes]) -> list
     """The states in a cursor, one for each range of the query; InvalidCursor if it is not a cursor of the query."""
     from hmac import compare_digest
 
-    signed = text.encode() if isinstance(text, str) and text.isascii() else b""
-    states = _signed_states(signed)
+    given = text.encode() if isinstance(text, str) and text.isascii() else b""
     for key in _known(name, keys):
-        if compare_digest(_text(bound, states, key), signed):
+        states = _states_in(given, key)
+        if compare_digest(_text(bound, states, key), given):
             return _decode_states(states)
     raise InvalidCursor(name, "it is not a cursor of this query with these arguments; start again without a cursor")
 
@@ -126,16 +128,25 @@ def _known(name: str, keys: Sequence[bytes]) -> Sequence[bytes]:
 def _text(bound: bytes, states: bytes, key: bytes) -> bytes:
     import hmac
 
-    signature = _base64(hmac.digest(key, bound + states, "sha256")[:16])
-    return _base64(b'["%b",%b]' % (signature, states))
+    signature = hmac.digest(key, bound + states, "sha256")[:_SIGNATURE]
+    return _base64(signature + _encrypted(states, key, signature))
 
 
-def _signed_states(text: bytes) -> bytes:
-    """The part of a cursor that is signed; nothing where it is not base64."""
+def _states_in(text: bytes, key: bytes) -> bytes:
+    """The decrypted states of a cursor, which may be forged; nothing where it is not base64."""
     try:
-        return binascii.a2b_base64(text.translate(_STANDARD) + b"=" * (-len(text) % 4))[_STATES]
+        found = binascii.a2b_base64(text.translate(_STANDARD) + b"=" * (-len(text) % 4))
     except binascii.Error:
         return b""
+    return _encrypted(found[_SIGNATURE:], key, found[:_SIGNATURE])
+
+
+def _encrypted(data: bytes, key: bytes, signature: bytes) -> bytes:
+    """The data, exclusive or a key stream; a second time, the data again."""
+    from hashlib import shake_256
+
+    stream = shake_256(b"partita cursor" + signature + key).digest(len(data))
+    return (int.from_bytes(data) ^ int.from_bytes(stream)).to_bytes(len(data))
 
 
 def _base64(data: bytes) -> bytes:

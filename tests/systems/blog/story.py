@@ -1,8 +1,8 @@
 """A day of the blog, with the requests that it sends."""
 
-from partita import NotFound
 from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
+from partita_systems.errors import NotPublished
 from tests.systems.story_recorder import StoryRecorder, counted_ids
 
 
@@ -32,7 +32,7 @@ def _publishing(story: StoryRecorder, blog: Blog, subcategory_id: str) -> str:
         "sub-ana", "A roda não para", "Cheguei às seis; o pandeiro já chorava.", subcategory_id=subcategory_id
     )
     story("Bia tries to like it. Readers cannot see a draft.")
-    story.show_error(lambda: blog.like("sub-bia", post.post_id), NotFound)
+    story.show_error(lambda: blog.like("sub-bia", post.post_id), NotPublished)
     story.advance(minutes=30)
     story("Ana publishes the post. It leaves her drafts, enters its category, and the category counts it.")
     blog.publish(post.post_id)

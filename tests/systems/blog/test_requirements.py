@@ -8,6 +8,8 @@ from partita.dynamodb.requests import DescribeTable, PutItem
 from partita_systems.blog import design as d
 from partita_systems.blog.categories import MAX_ROOTS
 from partita_systems.blog.service import Blog
+from partita_systems.errors import NotPublished
+from tests.rest.client import Client
 from tests.store.clocks import Clock
 from tests.systems.blog.conftest import ANA, BIA, CAIO, disk, published
 
@@ -352,13 +354,40 @@ def test_a_draft_cannot_be_commented_on_liked_or_bookmarked(blog: Blog, db: Stor
     draft = blog.write(ANA, "Rascunho", "Ainda não.").post_id
     before = disk(db)
     for rejected in (
-        lambda: blog.like(BIA, draft),
-        lambda: blog.bookmark(BIA, draft),
-        lambda: blog.comments.add(draft, BIA, "Oi"),
+        lambda: blog.like(ANA, draft),
+        lambda: blog.bookmark(ANA, draft),
+        lambda: blog.comments.add(draft, ANA, "Oi"),
     ):
-        with pytest.raises(NotFound, match=f"Post {draft} does not exist"):
+        with pytest.raises(NotPublished, match=f"Post {draft} is not published; publish it first"):
             rejected()
+    with pytest.raises(NotFound, match=f"Post {draft} does not exist"):
+        blog.bookmark(BIA, draft)
     assert disk(db) == before
+
+
+def test_own_draft_is_a_409_that_says_why_and_a_draft_of_others_a_404(blog: Blog, anonymous: Client) -> None:
+    draft = blog.write(ANA, "Rascunho", "Ainda não.").post_id
+    blog.register(ANA, "Ana")
+    blog.register(BIA, "Bia")
+    for caller, status, reason in (
+        (anonymous.by(ANA, "AUTHOR"), 409, "is not published; publish it first"),
+        (anonymous.by(BIA), 404, "does not exist"),
+    ):
+        user = ANA if status == 409 else BIA
+        for reply in (
+            caller.post(f"/posts/{draft}/comments", {"content": "Oi"}),
+            caller.put(f"/posts/{draft}/likes/{user}"),
+            caller.put(f"/users/{user}/bookmarks/{draft}"),
+        ):
+            assert (reply.status, reply.json["detail"]) == (status, f"Post {draft} {reason}")
+
+
+def test_reply_on_a_withdrawn_post_says_why_to_its_author(blog: Blog, post: d.Post, anonymous: Client) -> None:
+    comment = blog.comments.add(post.post_id, BIA, "Oi").comment_id
+    blog.unpublish(post.post_id)
+    own = anonymous.by(ANA, "AUTHOR").post(f"/comments/{comment}/replies", {"content": "Oi"})
+    assert (own.status, own.json["detail"]) == (409, f"Post {post.post_id} is not published; publish it first")
+    assert anonymous.by("sub-other").post(f"/comments/{comment}/replies", {"content": "Oi"}).status == 404
 
 
 # categories: order in two places, unpadded, by id -----------------------------------------------------------------

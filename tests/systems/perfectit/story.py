@@ -1,6 +1,7 @@
 """A card from draft to removal, with the requests that it sends."""
 
-from partita import NotUnique, ReferenceMissing
+from partita import NotUnique
+from partita_systems.errors import NotPublished
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import Content
 from partita_systems.perfectit.service import PerfectIt
@@ -32,7 +33,7 @@ def _draft(story: StoryRecorder, perfectit: PerfectIt, ann: str, ben: str) -> st
     story("Ann writes a draft. Only she can see it, and it expires 30 days after its last edit.")
     card_id = perfectit.cards.draft(ann, Content(title="Perfect Wood Finish", category="woodworking")).card_id
     story("Ben tries to vote. A draft has no votes.")
-    story.show_error(lambda: perfectit.votes.on_card(ben, card_id, d.VoteType.UP), ReferenceMissing)
+    story.show_error(lambda: perfectit.votes.on_card(ben, card_id, d.VoteType.UP), NotPublished)
     story.advance(hours=20)
     story("The next morning she adds the steps. Her drafts list the card.")
     perfectit.cards.edit(card_id, Content(instructions=["Sand.", "Oil.", "Wait a day."], tags=["furniture"]))

@@ -197,9 +197,27 @@ def test_a_missing_reference_names_the_field_as_it_was_sent(
         "parentId",
     )
     assert status_and_field(me.patch(f"/cards/{card}", {"category": "nope"})) == (422, "category")
-    assert status_and_field(me.post(f"/cards/{draft}/comments", {"text": "Hm."})) == (404, None)
-    assert status_and_field(me.put(f"/cards/{draft}/votes/{ann}", {"voteType": "UP"})) == (404, None)
-    assert status_and_field(me.put(f"/users/{ann}/collections/{later}/cards/{draft}")) == (404, None)
+    for reply in (
+        me.post(f"/cards/{draft}/comments", {"text": "Hm."}),
+        me.put(f"/cards/{draft}/votes/{ann}", {"voteType": "UP"}),
+        me.put(f"/users/{ann}/collections/{later}/cards/{draft}"),
+    ):
+        assert (reply.status, reply.json["detail"]) == (
+            409,
+            f"PerfectionCard {draft} is not published; publish it first",
+        )
+
+
+def test_draft_of_others_does_not_exist(anonymous: Client, perfectit: PerfectIt, ann: str) -> None:
+    (ben,) = people(perfectit, 1)
+    other, later = anonymous.by(ben), perfectit.new_collection(ben, "Later").collection_id
+    draft = perfectit.cards.draft(ann, Content(title="Half")).card_id
+    for reply in (
+        other.post(f"/cards/{draft}/comments", {"text": "Hm."}),
+        other.put(f"/cards/{draft}/votes/{ben}", {"voteType": "UP"}),
+        other.put(f"/users/{ben}/collections/{later}/cards/{draft}"),
+    ):
+        assert (reply.status, reply.json["detail"]) == (404, f"PerfectionCard {draft} does not exist")
 
 
 # Machines ---------------------------------------------------------------------------------------------------------
@@ -239,7 +257,7 @@ def test_a_trend_is_set_read_and_removed_by_a_machine(
     assert machine.delete(place).status == 204
     assert anonymous.get("/cards/trending").json["items"] == []
     draft = perfectit.cards.draft(ann, OIL).card_id
-    assert status_and_field(machine.put(f"/cards/{draft}/trend", {"score": 7})) == (404, None)
+    assert status_and_field(machine.put(f"/cards/{draft}/trend", {"score": 7})) == (409, None)
 
 
 def test_views_are_added_by_a_machine(anonymous: Client, machine: Client, ann: str, card: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from partita import InvalidCursor, InvalidValue, NotFound, NotUnique, ReferenceMissing, Store, VersionConflict
 from partita.dynamodb.requests import DescribeTable, PutItem
+from partita_systems.errors import NotPublished
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import MAX_DAYS_PER_PAGE, Content
 from partita_systems.perfectit.day_cursor import RECENT_PERIOD, day_cursor, parse_day_cursor
@@ -416,7 +417,7 @@ def test_a_vote_does_not_count_as_an_edit(perfectit: PerfectIt, card: str, ann: 
 
 def test_a_rejected_vote_changes_nothing(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:
     draft = perfectit.cards.draft(ann, OIL).card_id
-    with pytest.raises(ReferenceMissing, match=f"Vote refers to PerfectionCard {draft}, which does not exist"):
+    with pytest.raises(NotPublished, match=f"PerfectionCard {draft} is not published; publish it first"):
         perfectit.votes.on_card(ann, draft, UP)
     with pytest.raises(NotFound):
         perfectit.votes.on_card(ann, "c_nowhere", UP)
@@ -472,8 +473,12 @@ def test_dangling_entries_are_skipped_and_swept(perfectit: PerfectIt, ann: str, 
 
 def test_only_published_cards_can_be_added_to_an_existing_collection(perfectit: PerfectIt, ann: str, card: str) -> None:
     later = perfectit.new_collection(ann, "Later").collection_id
+    draft = perfectit.cards.draft(ann, OIL).card_id
+    with pytest.raises(NotPublished, match=f"PerfectionCard {draft} is not published"):
+        perfectit.collect(ann, later, draft)
+    (ben,) = people(perfectit, 1)
     with pytest.raises(ReferenceMissing, match="CardInCollection refers to PerfectionCard"):
-        perfectit.collect(ann, later, perfectit.cards.draft(ann, OIL).card_id)
+        perfectit.collect(ben, perfectit.new_collection(ben, "Mine").collection_id, draft)
     with pytest.raises(ReferenceMissing, match="CardInCollection refers to Collection"):
         perfectit.collect("u_other", later, card)
 

@@ -98,7 +98,7 @@ def likes_of_user(
 @api.post("/posts", who=writers, location="/posts/{post_id}")
 def create_draft(service: Blog, caller: Caller, new: b.NewPost) -> d.Post:
     """Create a draft. Only its author and moderators can see it."""
-    return service.write(
+    post = service.write(
         caller.name,
         new.title,
         new.content,
@@ -106,6 +106,7 @@ def create_draft(service: Blog, caller: Caller, new: b.NewPost) -> d.Post:
         summary=new.summary,
         tags=new.tags,
     )
+    return service.whole_post(post.post_id, consistent=True)
 
 
 @api.get("/posts/{post_id}", who=readers | author | moderators, on=whole_post)
@@ -142,13 +143,15 @@ def remove_post(service: Blog, post_id: str, match: IfMatch) -> None:
 @api.put("/posts/{post_id}/publication", who=(author & writers) | moderators, on=d.post)
 def publish(service: Blog, post_id: str) -> d.Post:
     """Publish a draft; it must have a category."""
-    return service.publish(post_id)
+    service.publish(post_id)
+    return service.whole_post(post_id, consistent=True)
 
 
 @api.delete("/posts/{post_id}/publication", who=(author & writers) | moderators, on=d.post)
 def unpublish(service: Blog, post_id: str) -> d.Post:
     """Turn a post into a draft again; its comments, likes and bookmarks are kept."""
-    return service.unpublish(post_id)
+    service.unpublish(post_id)
+    return service.whole_post(post_id, consistent=True)
 
 
 # Comments

@@ -7,6 +7,7 @@ from partita import Condition, ConditionFailed, F, Get, InvalidValue, NotFound, 
 from partita_systems.blog import design as d
 from partita_systems.blog.visibility import while_published
 from partita_systems.conditions import both, counter_is
+from partita_systems.errors import NotPublished
 from partita_systems.service_base import ServiceBase
 
 
@@ -25,6 +26,8 @@ class Comments(ServiceBase):
         target = self.find(comment_id)
         try:
             return self._reply(target, author_id, content)
+        except NotPublished:
+            raise
         except (ConditionFailed, ReferenceMissing):
             # The comment was deleted, or other code stored it under an old key.
             return self._reply(self.find_in_table(comment_id), author_id, content)

@@ -15,6 +15,7 @@ from partita import (
     F,
     Index,
     InKey,
+    Internal,
     Item,
     Items,
     Keys,
@@ -94,7 +95,7 @@ class User(Times, Entity, table=blog, key=("USER#{cognito_sub}", "PROFILE#{cogni
     name: Title = ""  # not in the document; where the default does not fit the type, new items must have a value
     role: Role = Role.READER
     bio: Annotated[FreeText, Meta(max_length=1_000)] = ""
-    removing_since: Annotated[datetime | None, Untracked()] = None
+    removing_since: Annotated[datetime | None, Untracked(), Internal()] = None
 
     by_sub = Keys("GSI1", "USER#{cognito_sub}", "PROFILE")
     by_role = Keys("GSI2", "ROLE#{role}", "USER#{cognito_sub}", when=F.removing_since.is_absent())
@@ -111,7 +112,7 @@ class Post(Times, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}")):
     tags: Tags = field(default_factory=list)
     content: Annotated[str | None, Untracked()] = None  # other code stores the text here; ours is in PostText
     minutes_to_read: int = 1
-    text_version: int = 0  # goes up with every edit of the text, so that the ETag of the post changes
+    text_version: Annotated[int, Internal()] = 0  # goes up with every edit of the text: the ETag of the post changes
     status: PostStatus = PostStatus("")  # absent in items of other code: derived from `published_at`
     published_at: datetime | None = None
     like_count: Annotated[int, CountOf(lambda: Like)] = 0
@@ -188,7 +189,7 @@ class Reply(Times, Entity, table=blog, key=("POST#{post_id}", "COMMENT#{parent_i
 
     post_id: str
     parent_id: str
-    parent_created_at: datetime | None = None
+    parent_created_at: Annotated[datetime | None, Internal()] = None
     reply_id: str
     answers: str | None = None
     author_id: str | None = None  # the keys of the document have no author

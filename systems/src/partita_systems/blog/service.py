@@ -263,7 +263,7 @@ class Blog(ServiceBase):
     def bookmark(self, user_id: str, post_id: str) -> bool:
         """Bookmark a post; returns False if the user has bookmarked it already."""
         try:
-            with while_published(self.db, post_id) as transaction:
+            with while_published(self.db, post_id, user_id=user_id) as transaction:
                 bookmark = transaction.create(d.Bookmark(user_id=user_id, post_id=post_id))
                 transaction.create(d.BookmarkGuard(user_id=user_id, post_id=post_id, created_at=bookmark.created_at))
         except AlreadyExists:

@@ -15,6 +15,7 @@ from partita import (
     F,
     Index,
     InKey,
+    Internal,
     Item,
     Items,
     Keys,
@@ -160,7 +161,7 @@ class Neighborhood(NeighborhoodSummary, Entity, table=nbhd, key=("NBHD#{id}", "M
     admin_count: Annotated[int, CountOf(lambda: Membership, when=ACTIVE_ADMIN, via={"id": "neighborhood_id"})] = 0
     privacy: Privacy = Privacy.PUBLIC
     settings: Settings = msgspec.field(default_factory=Settings)
-    closed_by: str | None = None  # set while it is being closed: nobody can join, and its memberships become history
+    closed_by: Annotated[str | None, Internal()] = None  # while it is closed: nobody joins, memberships become history
 
     memberships = Owns(lambda: Membership, via={"neighborhood_id": "id"})
 
@@ -207,7 +208,7 @@ class HistoryLink(Entity, table=nbhd, key=("USER#{did}", "HISTORY#{neighborhood_
 
 class Site(Entity, table=nbhd, key=("USER#{did}", "{shelf}#{site_id}")):
     did: Annotated[str, InKey(), References(lambda: User)]
-    shelf: Annotated[Shelf, InKey(), Untracked()] = Shelf.SITE
+    shelf: Annotated[Shelf, InKey(), Untracked(), Internal()] = Shelf.SITE
     site_id: str
     title: Name
     template: Name

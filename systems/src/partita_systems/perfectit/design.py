@@ -16,6 +16,7 @@ from partita import (
     F,
     Index,
     InKey,
+    Internal,
     Item,
     Items,
     Keys,
@@ -177,7 +178,7 @@ class Comment(Entity, table=main, key=("CARD#{card_id}", "COMMENT#{created_at}#{
     vote_score: Annotated[int, Untracked()] = 0
     up_count: Annotated[int, Untracked()] = 0
     down_count: Annotated[int, Untracked()] = 0
-    status: Annotated[str | None, Meta(examples=["REMOVED"]), Untracked()] = None  # REMOVED while its votes are deleted
+    status: Annotated[str | None, Untracked(), Internal()] = None  # REMOVED while its votes are deleted
     created_at: datetime
     updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 

@@ -24,6 +24,7 @@ from partita_systems.conditions import both, counter_is
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import Cards
 from partita_systems.perfectit.search_terms import canonical_name
+from partita_systems.perfectit.visibility import unpublished
 from partita_systems.perfectit.votes import Votes
 from partita_systems.service_base import MakeId, ServiceBase
 
@@ -90,14 +91,17 @@ class PerfectIt(ServiceBase):
         self.db.delete(key)
 
     @contextmanager
-    def _while_published(self, entity: str, card_id: str) -> Iterator[Transaction]:
-        """A transaction that checks that the card is published; raises ReferenceMissing otherwise."""
+    def _while_published(self, entity: str, card_id: str, *, user_id: str | None = None) -> Iterator[Transaction]:
+        """A transaction that checks that the card is published; raises NotPublished for a draft.
+
+        With a `user_id`, a draft of another author raises ReferenceMissing, as if it did not exist.
+        """
         try:
             with self.db.transaction() as transaction:
                 transaction.check(d.card(card_id), d.PUBLISHED)
                 yield transaction
         except ConditionFailed:
-            raise ReferenceMissing(entity, "PerfectionCard", {"card_id": card_id}, "card_id") from None
+            raise unpublished(self.db, entity, card_id, user_id) from None
 
     # Collections
 
@@ -108,7 +112,7 @@ class PerfectIt(ServiceBase):
         """Add a published card to a collection of the user; repeating it changes nothing."""
         entry = d.CardInCollection(collection_id=collection_id, card_id=card_id, user_id=user_id)
         try:
-            with self._while_published("CardInCollection", card_id) as transaction:
+            with self._while_published("CardInCollection", card_id, user_id=user_id) as transaction:
                 return transaction.create(entry)
         except AlreadyExists:
             if self.db(d.collection(user_id, collection_id)) is None:

@@ -10,8 +10,9 @@ from datetime import datetime
 
 import msgspec
 
-from partita import AlreadyExists, Condition, ConditionFailed, F, Get, NotFound, ReferenceMissing, Store, Transaction
+from partita import AlreadyExists, Condition, ConditionFailed, F, Get, NotFound, Store, Transaction
 from partita_systems.perfectit import design as d
+from partita_systems.perfectit.visibility import unpublished
 
 Target = d.PerfectionCard | d.Comment
 Choice = d.VoteType | None
@@ -48,7 +49,7 @@ class Votes:
         for _ in self.db.retrying("Vote"):
             target = self.db.update(call, _no_change)
             if isinstance(target, d.PerfectionCard) and target.status != d.CardStatus.PUBLISHED:
-                raise ReferenceMissing("Vote", "PerfectionCard", {"card_id": card_id}, "card_id")
+                raise unpublished(self.db, "Vote", card_id)
             if isinstance(target, d.Comment) and target.status == d.CardStatus.REMOVED:
                 raise NotFound("Comment", {"comment_id": target_id})
             stored = self.db(d.vote(user_id, target_id), consistent=True)
@@ -66,7 +67,7 @@ class Votes:
                     self._count(transaction, before, vote, call, target)
             except _CONFLICTS as conflict:
                 if isinstance(target, d.Comment) and conflict.entity == "PerfectionCard":
-                    raise ReferenceMissing("Vote", "PerfectionCard", {"card_id": card_id}, "card_id") from None
+                    raise unpublished(self.db, "Vote", card_id) from None
                 if isinstance(conflict, NotFound) and conflict.entity != "Vote":
                     raise  # deleted, or being deleted
                 continue

@@ -1,0 +1,61 @@
+"""The JSON of replies: entities and structs without the attributes that are marked `Internal`."""
+
+import functools
+import operator
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin
+
+import msgspec
+
+from partita.design.json_codec import encoded
+from partita.design.markers import Internal
+
+
+def encoded_reply(value: Any) -> bytes:
+    """The JSON of an entity or struct as clients get it."""
+    kind: Any = type(value)
+    shown = _shown_struct(kind)
+    return encoded(value if shown is None else msgspec.convert(value, shown, from_attributes=True))
+
+
+@functools.cache
+def internal_members(struct: type[Any]) -> frozenset[str]:
+    """The members of a struct that replies leave out, by their names in JSON."""
+    fields = msgspec.structs.fields(struct)
+    return frozenset(each.encode_name for each in fields if any(isinstance(one, Internal) for one in _markers(each)))
+
+
+def _markers(field: msgspec.structs.FieldInfo) -> tuple[Any, ...]:
+    return get_args(field.type)[1:] if get_origin(field.type) is Annotated else ()
+
+
+@functools.cache
+def _shown_struct(kind: type[Any]) -> Any:
+    """The struct of what clients get of a value of this type; None if that is all of it."""
+    if not issubclass(kind, msgspec.Struct):
+        return None
+    hidden = internal_members(kind)
+    fields = [each for each in msgspec.structs.fields(kind) if each.encode_name not in hidden]
+    types = {each.name: _shown(each.type) for each in fields}
+    if not hidden and not any(types.values()):
+        return None
+    return msgspec.defstruct(
+        kind.__name__,
+        [(name, shown or Any) for name, shown in types.items()],
+        rename={each.name: each.encode_name for each in fields},
+    )
+
+
+def _shown(hint: Any) -> Any:
+    """The type of what clients get of a value with this annotation; None if that is all of it."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _shown(inner[0])
+    if isinstance(hint, type) and not inner:
+        return _shown_struct(hint)
+    shown = [_shown(each) for each in inner]
+    if not any(shown):
+        return None
+    if origin in (list, dict):
+        return origin[tuple(each or Any for each in shown)]
+    return functools.reduce(operator.or_, [each or one for each, one in zip(shown, inner, strict=True)], NoneType)
