@@ -14,7 +14,7 @@ from partita.design.markers import Internal
 def encoded_reply(value: Any) -> bytes:
     """The JSON of an entity or struct as clients get it."""
     kind: Any = type(value)
-    shown = _shown_struct(kind)
+    shown = _reply_struct(kind)
     return encoded(value if shown is None else msgspec.convert(value, shown, from_attributes=True))
 
 
@@ -30,13 +30,13 @@ def _markers(field: msgspec.structs.FieldInfo) -> tuple[Any, ...]:
 
 
 @functools.cache
-def _shown_struct(kind: type[Any]) -> Any:
+def _reply_struct(kind: type[Any]) -> Any:
     """The struct of what clients get of a value of this type; None if that is all of it."""
     if not issubclass(kind, msgspec.Struct):
         return None
     hidden = internal_members(kind)
     fields = [each for each in msgspec.structs.fields(kind) if each.encode_name not in hidden]
-    types = {each.name: _shown(each.type) for each in fields}
+    types = {each.name: _reply_type(each.type) for each in fields}
     if not hidden and not any(types.values()):
         return None
     return msgspec.defstruct(
@@ -46,14 +46,14 @@ def _shown_struct(kind: type[Any]) -> Any:
     )
 
 
-def _shown(hint: Any) -> Any:
+def _reply_type(hint: Any) -> Any:
     """The type of what clients get of a value with this annotation; None if that is all of it."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _shown(inner[0])
+        return _reply_type(inner[0])
     if isinstance(hint, type) and not inner:
-        return _shown_struct(hint)
-    shown = [_shown(each) for each in inner]
+        return _reply_struct(hint)
+    shown = [_reply_type(each) for each in inner]
     if not any(shown):
         return None
     if origin in (list, dict):
