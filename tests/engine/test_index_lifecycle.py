@@ -151,6 +151,14 @@ def test_one_index_is_created_at_a_time_and_can_be_deleted_during_backfill(engin
     add(engine, index("by_other", "other:HASH"), other="S")
 
 
+@pytest.mark.parametrize("redefined", ["pk", "first"])
+def test_new_index_cannot_define_an_attribute_of_the_table_with_another_type(engine: Engine, redefined: str) -> None:
+    make_table(engine, [index("byFirst", "first:HASH")], first="S")
+    with pytest.raises(ValidationException, match=f"Attribute {redefined} is already defined with another type"):
+        add(engine, index("bySecond", "second:HASH"), second="S", **{redefined: "N"})
+    add(engine, index("bySecond", "second:HASH"), second="S", **{redefined: "S"})
+
+
 def test_deleted_index_is_described_as_deleting_and_then_gone(engine: Engine) -> None:
     make_table(engine, [index("by_group", "group:HASH"), index("by_other", "other:HASH")], group="S", other="S")
     assert states(remove(engine, "by_group")) == {"by_other": ("ACTIVE", None), "by_group": ("DELETING", None)}
