@@ -201,7 +201,7 @@ class Fault(NamedTuple):
     | time zone  | a time needs `expected`: "a" time zone, or "no" time zone                     |
     | missing    | a required field is absent                                                    |
     | unknown    | a field has a name that the type does not know                                |
-    | choice     | `got` is not a value of the enum, the literal or the tag                      |
+    | choice     | `got` is not a value of the enum, the literal or the tag; `expected` lists them |
     | format     | text is not an `expected`                                                     |
     | range      | a number, time or duration is too large or too small for its type             |
     | null       | None is not allowed                                                           |

@@ -83,7 +83,6 @@ def blog(service: Blog, owner: str) -> Things:
     hidden = service.comments.add(withdrawn.post_id, owner, "Que pena")
     service.unpublish(withdrawn.post_id)
     return {
-        "cognito_sub": owner,
         "author_id": owner,
         "user_id": owner,
         "role": "AUTHOR",

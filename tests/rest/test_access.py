@@ -22,7 +22,7 @@ ACCESS = {
         me .soa  register .soa  find_user ...a  user ..oa  delete_user ...a  change_email ..o.  change_allowance ...a
         suspend ...a  reinstate ...a  add_check .soa  check ..oa  delete_check ..oa  checks_of_user ..oa
         checks_by_type_and_status ...a  change_check ..o.  pause ..o.  resume ..o.  uptime ..oa  results ..oa
-        claim ...a  record ...a  check_types nsoa
+        claim ...a  record ...a  check_types nsoa  checks_by_id .soa
     """,
     "perfectit": """
         me .soa  register .soa  user nsoa  change_user ..o.  delete_user ..oa  change_username ..o.
@@ -37,6 +37,7 @@ ACCESS = {
         cards_of_collection nsoa  collect ..o.  uncollect ..o.  root_categories nsoa  category nsoa
         subcategories nsoa  cards_by_category nsoa  add_category ...a  change_category ...a  remove_category ...a
         notifications_of_user ..o.  notification ..o.  delete_notification ..o.  read_notification ..o.
+        users_by_id nsoa
         read_all_notifications ..o.  metrics_between ...a  metrics_of_day ...a  sweep_collection ..oa  notify ...a
         trend ...a  set_trend ...a  delete_trend ...a  count_views ...a  set_metrics ...a  delete_metrics ...a
     """,
@@ -53,6 +54,7 @@ ACCESS = {
         posts_of_category_tree nsoa  add_category ...a  move_category ...a  reorder_categories ...a
         remove_category ...a  notifications ..o.  notification ..o.  notify ...a  change_notification ..o.
         mark_read ..o.  delete_notification ..o.  unread_notifications ..o.  unread_count ..o.  mark_all_read ..o.
+        users_by_id nsoa  posts_by_id nsoa
     """,
     "nbhd": """
         me .soa  register .soa  users nsoa  users_between nsoa  user nsoa  change_user ..o.  user_by_handle nsoa
@@ -65,9 +67,10 @@ ACCESS = {
         publish_site ..oa  unpublish_site ..oa  renew_lease ...a  leave ..oa  set_role ..oa
         create_site ..o.  sites_of_user ..oa  deleted_sites_of_user ..oa  site ..oa  site_by_subdomain nsoa
         change_site ..o.  delete_site ..oa  restore_site@deleted_id=site_id ..oa  builds ..oa  start_build ..o.
-        build ..oa  delete_build ..oa  finish_build ...a
+        build ..oa  delete_build ..oa  finish_build ...a  users_by_id nsoa  neighborhoods_by_id nsoa
     """,
     "eecar": """
+        parts_by_id nsoa  categories nsoa
         me .soa  offer_part .soa  offer_parts .soa  part nsoa  change_part ..o.  whole_part nsoa  withdraw_part ..oa
         set_category ..oa  transfer_part ..o.  parts_in_category nsoa  parts_of_seller nsoa  spec nsoa  vector nsoa
         usages nsoa  usage nsoa  set_spec ..o.  delete_spec ..o.  set_vector ...a  delete_vector ...a  add_usage ..o.

@@ -98,6 +98,7 @@ class RequestNames:
     def __init__(self, route: Route | None, call: RouteCall | None) -> None:
         """`route` and `call` are None for a request that failed before they were known."""
         self.operation = route.name if route is not None else ""
+        self.result = getattr(route.result, "__name__", "") if route is not None and route.method == "GET" else ""
         self.caller = call.caller.id if call is not None else None
         self.values: dict[str, Any] = {}
         self._in_path = {each.sent_name for each in route.in_path} if route is not None else set()
@@ -177,7 +178,7 @@ class ErrorMapping:
         return None, f"{error}"
 
     def _missing(self, error: NotFound | ReferenceMissing, names: RequestNames) -> Problem:
-        """404 for what the path names, 403 for a caller who has to register first, 422 for what the body names."""
+        """404 for what the path names or a GET returns, 403 for an unregistered caller, 422 for what the body names."""
         target = error.target if isinstance(error, ReferenceMissing) else error.entity
         values = [each for each in error.key.values() if each is not None]
         missing = f"{NotFound(target, error.key)}"
@@ -192,7 +193,9 @@ class ErrorMapping:
             field = self._name(error.entity, error.field, names) if error.field else names.in_body(values)
             return Problem(*INVALID, f"{error}", field)
         field = names.in_body(values)
-        return Problem(404, "not-found", missing) if field is None else Problem(*INVALID, f"{field}: {missing}", field)
+        if field is None or names.result == target:
+            return Problem(404, "not-found", missing)
+        return Problem(*INVALID, f"{field}: {missing}", field)
 
     def _value(self, error: InvalidValue, names: RequestNames) -> tuple[str | None, str]:
         path = (error.argument,) if error.argument else error.path

@@ -55,10 +55,27 @@ def openapi(api: Api[Any], path: str = "", root: str = "") -> dict[str, Any]:
         "tags": [{"name": name} for name in dict.fromkeys(map(_tag, api.routes))],
         "paths": paths,
         "components": {
-            "schemas": schemas.components,
+            "schemas": _referenced(schemas.components, paths),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
         },
     }
+
+
+def _referenced(components: Schema, paths: dict[str, Any]) -> Schema:
+    """The components that the paths refer to, also by way of others."""
+    found: set[str] = set()
+    waiting: list[Any] = [paths]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            name = str(value.get("$ref", "")).rpartition("/")[2]
+            if name and name not in found:
+                found.add(name)
+                waiting.append(components[name])
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+    return {name: schema for name, schema in components.items() if name in found}
 
 
 def _tag(route: Route) -> str:

@@ -36,10 +36,14 @@ class ApiSchemas(NamedTuple):
         if not route.related:
             return schema
         page = self.components[schema["$ref"].rpartition("/")[2]]
-        added = {each.name: {"anyOf": [self._related(each), {"type": "null"}]} for each in route.related}
+        added = {each.name: self._related_member(each) for each in route.related}
         items = {"allOf": [page["properties"]["items"]["items"], {"type": "object", "properties": added}]}
         members = page["properties"] | {"items": {"type": "array", "items": items}}
         return {"type": "object", "properties": members, "required": page["required"]}
+
+    def _related_member(self, related: Any) -> Schema:
+        schema = self._related(related)
+        return {"type": "array", "items": schema} if related.several else {"anyOf": [schema, {"type": "null"}]}
 
     def _related(self, related: Any) -> Schema:
         """The schema of a related entity, or of the attributes of it that are shown."""

@@ -1,6 +1,6 @@
 """From a path, a query string and a body to typed arguments; errors name the field."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -10,7 +10,7 @@ from msgspec import inspect
 
 from partita.design.json_codec import open_decimal
 from partita.design.open_enum import OpenEnum
-from partita.errors import Fault
+from partita.errors import Fault, Step
 from partita.rest.problems import Problem
 from partita.rest.routes import Parameter, Route
 from partita.rest.strict_json import half_surrogate, structure_of
@@ -32,7 +32,7 @@ def decoder_of(kind: Any) -> Callable[[bytes], Any]:
         try:
             value = decode(body)
         except msgspec.ValidationError as error:
-            raise _invalid_body(error) from None
+            raise _invalid_body(kind, error) from None
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise half_surrogate(body) or Problem(400, "malformed", f"the body {json_fault(body, error)}") from None
         structure = structure_of(body)
@@ -45,8 +45,9 @@ def decoder_of(kind: Any) -> Callable[[bytes], Any]:
     return decoded
 
 
-def _invalid_body(error: msgspec.ValidationError) -> Problem:
+def _invalid_body(kind: Any, error: msgspec.ValidationError) -> Problem:
     path, fault = fault_in(error)
+    fault = with_values(kind, path, fault)
     field, detail = described(path, fault, str(fault), whole="the body")
     return Problem(422, "invalid", detail, field)
 
@@ -60,6 +61,41 @@ def choices(kind: Any) -> Iterator[tuple[str, str, type[OpenEnum]]]:
             for each in inner:
                 if isinstance(each, inspect.EnumType) and issubclass(each.cls, OpenEnum):
                     yield field.name, field.encode_name, each.cls
+
+
+def with_values(kind: Any, path: Sequence[Step], fault: Fault) -> Fault:
+    """The fault of an unknown value, with the values that are known at this place of the type."""
+    if fault.kind != "choice":
+        return fault
+    found = inspect.type_info(kind)
+    for step in path:
+        found = _inner(found, step)
+    values = [str(value) for each in _alternatives(found) for value in _known_values(each)]
+    return fault._replace(expected=", ".join(values))
+
+
+def _inner(kind: inspect.Type, step: Step) -> inspect.Type:
+    """The type of a member, an element or a value of a map."""
+    for each in _alternatives(kind):
+        match each:
+            case inspect.StructType():
+                return next((field.type for field in each.fields if field.encode_name == step), inspect.AnyType())
+            case inspect.ListType():
+                return each.item_type
+            case inspect.DictType():
+                return each.value_type
+    return inspect.AnyType()
+
+
+def _alternatives(kind: inspect.Type) -> tuple[inspect.Type, ...]:
+    inner = kind.type if isinstance(kind, inspect.Metadata) else kind
+    return inner.types if isinstance(inner, inspect.UnionType) else (inner,)
+
+
+def _known_values(kind: inspect.Type) -> Sequence[Any]:
+    if isinstance(kind, inspect.LiteralType):
+        return kind.values
+    return [each.value for each in kind.cls] if isinstance(kind, inspect.EnumType) else ()
 
 
 def check_known(name: str, value: Any) -> None:
@@ -112,6 +148,7 @@ def converted(parameter: Parameter, text: str) -> Any:
         value = msgspec.convert(text, parameter.type, strict=False)
     except msgspec.ValidationError as error:
         _, fault = fault_in(error)
+        fault = with_values(parameter.type, (), fault)
         _, detail = described((parameter.sent_name,), _without_null(fault), str(fault))
         raise Problem(422, "invalid", detail, parameter.sent_name) from None
     check_known(parameter.sent_name, value)

@@ -2,11 +2,12 @@
 
     api.expose_list("/cards/{card_id}/comments", comments, include=[Related("author", user, user_id="author_id")])
 
-A page then costs one BatchGetItem for each hundred different entities, and at most `LARGEST_PAGE` of them are read.
+A page then costs one BatchGetItem for each hundred different entities, and at most `MOST_RELATED` of them are read.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Annotated, Any
 
 import msgspec
@@ -14,6 +15,7 @@ import msgspec
 from partita.design.naming import camel_case
 from partita.design.patterns import Pattern
 from partita.errors import DesignError
+from partita.rest.access import Rule, anyone
 from partita.rest.etags import digest
 from partita.rest.problems import Problem
 from partita.rest.reply_json import encoded_reply
@@ -24,6 +26,8 @@ from partita.store.reading import Page
 CALLER = object()
 """As the value of an argument: the id of the caller."""
 
+MOST_RELATED = 1000  # different entities that one page reads: ten BatchGetItem
+
 _Members = dict[str, msgspec.Raw]
 
 
@@ -31,10 +35,21 @@ class Related:
     """A member `name` of each listed item: the entity that a pattern finds by attributes of the item.
 
     `Related("ownVote", vote, user_id=CALLER, target_id="card_id")` finds the vote of the caller. `fields` are the
-    attributes that are shown; all of them by default.
+    attributes that are shown; all of them by default. An entity that `who` does not allow the caller to see is null,
+    like one that does not exist. An attribute that is a list, as in `Related("parts", part, several=True,
+    part_id="part_ids")`, gives a list of those that are found.
     """
 
-    def __init__(self, name: str, pattern: Pattern[Any, Any], fields: Sequence[str] = (), **values: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        pattern: Pattern[Any, Any],
+        fields: Sequence[str] = (),
+        *,
+        who: Rule = anyone,
+        several: bool = False,
+        **values: Any,
+    ) -> None:
         if {each.name for each in pattern.arguments} != set(values):
             wanted = ", ".join(each.name for each in pattern.arguments)
             raise DesignError(f"Related {name}", f"the pattern {pattern.name} has the arguments {wanted}")
@@ -43,32 +58,38 @@ class Related:
         self.values = values
         self.entity = read_type(pattern)
         self.members = [_encoded_name(self.entity, field) for field in fields]
-        self.is_of_caller = CALLER in values.values()
+        self.who = who
+        self.several = several
+        self.is_of_caller = CALLER in values.values() or who is not anyone
 
     def find(self, call: RouteCall, items: list[_Members]) -> list[bytes]:
-        """The JSON of each item's entity, or null."""
-        wanted = [self._call_for(call, item) for item in items]
-        different = list({each.arguments: each for each in wanted if each is not None}.values())
+        """The JSON of each item's entity, or null; with `several`, of the list of its entities."""
+        wanted = [self._calls_for(call, item) for item in items]
+        different = list({each.arguments: each for calls in wanted for each in calls}.values())
+        if len(different) > MOST_RELATED:
+            detail = f"include: the page has {len(different):,} different {self.name}; ask for fewer items with limit"
+            raise Problem(422, "invalid", detail, "include")
         found = dict(zip((each.arguments for each in different), call.db.get_many(different), strict=True))
-        return [b"null" if each is None else self._encoded(found[each.arguments]) for each in wanted]
+        bodies = [[self._encoded(call, found[each.arguments]) for each in calls] for calls in wanted]
+        if self.several:
+            return [b"[%b]" % b",".join(each for each in some if each != b"null") for some in bodies]
+        return [some[0] if some else b"null" for some in bodies]
 
-    def _call_for(self, call: RouteCall, item: _Members) -> Any:
-        values = []
-        for argument in self.pattern.arguments:
-            source = self.values[argument.name]
-            value = call.caller.id if source is CALLER else self._value(item, source, argument.type)
-            if value is None:
-                return None
-            values.append(value)
-        return self.pattern(*values)
+    def _calls_for(self, call: RouteCall, item: _Members) -> list[Any]:
+        """The calls of the pattern for an item: one for each combination of the values of its arguments."""
+        values = [self._values(call, item, self.values[each.name], each.type) for each in self.pattern.arguments]
+        return [self.pattern(*each) for each in product(*values)]
 
-    def _value(self, item: _Members, source: str, kind: Any) -> Any:
+    def _values(self, call: RouteCall, item: _Members, source: Any, kind: Any) -> list[Any]:
+        if source is CALLER:
+            return [] if call.caller.id is None else [call.caller.id]
         raw = item.get(camel_case(source), item.get(source))
         found = None if raw is None else msgspec.json.decode(raw)
-        return None if found is None else msgspec.convert(found, kind, strict=False)
+        several = found if isinstance(found, list) else [found]
+        return [msgspec.convert(each, kind, strict=False) for each in several if each is not None]
 
-    def _encoded(self, entity: Any) -> bytes:
-        if entity is None:
+    def _encoded(self, call: RouteCall, entity: Any) -> bytes:
+        if entity is None or not self.who.allows(call.caller, {}, entity):
             return b"null"
         if not self.members:
             return encoded_reply(entity)

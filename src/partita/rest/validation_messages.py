@@ -45,7 +45,7 @@ _WORDS: Mapping[str, Callable[[Fault], str]] = {
     "time zone": lambda fault: _ZONES[fault.expected],
     "missing": lambda _: "is missing",
     "unknown": lambda _: "is not a known member",
-    "choice": lambda fault: f"has an unknown value: {fault.got}",
+    "choice": lambda fault: f"has an unknown value: {fault.got}{'; use ' + fault.expected if fault.expected else ''}",
     "format": lambda fault: f"must be {_FORMATS.get(fault.expected, 'a valid ' + fault.expected)}",
     "range": lambda _: "is out of range",
     "null": lambda _: "must not be null",

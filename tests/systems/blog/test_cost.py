@@ -59,7 +59,7 @@ def crowd(clock: Clock) -> Iterator[Any]:
     published_at = clock() - timedelta(days=1)
     for number in range(CROWD):
         user, post, category, comment = f"sub-{number}", f"p_{number}", f"k_{number}", f"c_{number}"
-        yield d.User(cognito_sub=user, name="Gente")
+        yield d.User(user_id=user, name="Gente")
         for status, name in ((d.PostStatus.PUBLISHED, post), (d.PostStatus.DRAFT, f"{post}d")):
             yield d.Post(
                 post_id=name,

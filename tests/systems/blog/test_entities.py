@@ -16,7 +16,7 @@ AT = datetime(2024, 5, 1, tzinfo=UTC)
 Key = Callable[[Any], Get[Any]]
 
 ENTITIES: dict[type[Any], tuple[Any, Key, dict[str, Any]]] = {
-    d.User: (d.User(cognito_sub=ANA, name="Ana"), lambda e: d.profile(e.cognito_sub), {"bio": "Escreve."}),
+    d.User: (d.User(user_id=ANA, name="Ana"), lambda e: d.profile(e.user_id), {"bio": "Escreve."}),
     d.Post: (d.Post(post_id="p_1", author_id=ANA, title="Olá"), lambda e: d.post(e.post_id), {"title": "Oi"}),
     d.PostText: (d.PostText(post_id="p_1", content="a"), lambda e: d.post_text(e.post_id), {"content": "b"}),
     d.Category: (d.Category(category_id="k_1", name="a", order=3), lambda e: d.category(e.category_id), {"name": "b"}),
@@ -124,6 +124,6 @@ def test_unknown_enum_values_do_not_break_a_read(db: Store, blog: Blog) -> None:
         user.role = d.Role("CONVIDADA")
         draft.status = d.PostStatus("ARCHIVED")
     assert db.one(d.profile(ANA)).role.value == "CONVIDADA"
-    assert [each.cognito_sub for each in db(d.users_by_role(d.Role("CONVIDADA")))] == [ANA]
+    assert [each.user_id for each in db(d.users_by_role(d.Role("CONVIDADA")))] == [ANA]
     assert db.one(d.post(post)).status.value == "ARCHIVED"
     assert list(db(d.drafts_of_author(ANA))) == []

@@ -541,7 +541,7 @@ def test_a_like_costs_the_same_on_a_long_and_a_short_post(blog: Blog, db: Store,
 )
 def test_the_token_s_groups_decide_the_role(blog: Blog, db: Store, groups: list[str], role: d.Role) -> None:
     blog.register(ANA, "Ana", groups=groups)
-    assert [each.cognito_sub for each in db(d.users_by_role(role))] == [ANA]
+    assert [each.user_id for each in db(d.users_by_role(role))] == [ANA]
 
 
 def test_users_move_between_roles(blog: Blog, db: Store) -> None:

@@ -36,7 +36,7 @@ def bare(db: Store) -> None:
 
 
 READABLE: dict[str, dict[str, Any]] = {
-    "/users/u1": {"cognitoSub": "u1", "role": "AUTHOR", "name": ""},
+    "/users/u1": {"userId": "u1", "role": "AUTHOR", "name": ""},
     "/categories/k2": {"categoryId": "k2", "parentId": "k1", "order": 9, "name": ""},
     "/posts/p1": {
         "postId": "p1",
@@ -63,7 +63,7 @@ LISTS = {
     "/users/u1/notifications": ["n1"],
     "/roles/AUTHOR/users": ["u1"],
 }
-IDS = ("notificationId", "replyId", "commentId", "categoryId", "cognitoSub")
+IDS = ("notificationId", "replyId", "commentId", "categoryId", "userId")
 
 
 def caller(anonymous: Client, address: str) -> Client:

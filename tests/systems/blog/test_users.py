@@ -8,6 +8,7 @@ import pytest
 from partita import NotFound, SentRequest, Store
 from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
+from partita_systems.unread import Unread
 from tests.rest.client import Client
 from tests.store.clocks import Clock
 from tests.systems.blog.conftest import ANA, BIA, CAIO, disk
@@ -148,9 +149,9 @@ def test_unread_notifications_are_counted_listed_and_marked_read_together(anonym
 def test_more_than_a_hundred_unread_notifications_are_counted_as_more(blog: Blog) -> None:
     for number in range(101):
         blog.notify(ANA, d.NotificationType.LIKE, BIA, f"p_{number}")
-    assert blog.unread(ANA) == (100, True)
+    assert blog.unread(ANA) == Unread(100, more=True)
     blog.mark_all_read(ANA)
-    assert blog.unread(ANA) == (0, False)
+    assert blog.unread(ANA) == Unread(0, more=False)
 
 
 def test_random_reading_keeps_the_unread_count_exact(blog: Blog, db: Store) -> None:
@@ -159,7 +160,7 @@ def test_random_reading_keeps_the_unread_count_exact(blog: Blog, db: Store) -> N
     for _ in range(40):
         blog.mark_read(ANA, choices.choice(names), read=choices.random() < 0.5)
         unread = sum(not each.read for each in db(d.notifications(ANA)))
-        assert blog.unread(ANA) == (unread, False)
+        assert blog.unread(ANA) == Unread(unread, more=False)
 
 
 def test_the_job_leaves_a_user_alone_whom_a_lagging_index_still_lists(

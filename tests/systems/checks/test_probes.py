@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from partita import ConfigurationError
 from partita_systems.checks.design import Check, CheckType
 from partita_systems.checks.fetching import Address, Fetcher, is_public
 from partita_systems.checks.probes import Prober
@@ -136,6 +137,23 @@ def test_loopback_addresses_are_rejected_unless_the_operator_allows_them(server:
     assert outcome.status == "DOWN"
     assert outcome.reason is not None
     assert outcome.reason.endswith("is at an address that is not public")
+
+
+@pytest.mark.parametrize("networks", ["127.0.0.0/8", "10.0.0.0/8, 127.0.0.1", "::1/128,127.0.0.0/8"])
+def test_operator_allows_networks_by_a_setting(server: str, monkeypatch: pytest.MonkeyPatch, networks: str) -> None:
+    assert Prober()(check(server)).status == "DOWN"
+    monkeypatch.setenv("CHECKS_ALLOWED_NETWORKS", networks)
+    assert Prober()(check(server)).status == "UP"
+    allowed = Fetcher().allowed
+    assert allowed(ipaddress.ip_address("::ffff:127.0.0.1"))
+    assert allowed(ipaddress.ip_address("93.184.215.14"))
+    assert not allowed(ipaddress.ip_address("192.168.1.1"))
+
+
+def test_setting_that_is_not_a_network_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHECKS_ALLOWED_NETWORKS", "10.0.0.0/8,home")
+    with pytest.raises(ConfigurationError, match="CHECKS_ALLOWED_NETWORKS: 'home' is not a network; use networks such"):
+        Fetcher()
 
 
 @pytest.mark.parametrize(

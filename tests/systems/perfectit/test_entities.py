@@ -11,6 +11,7 @@ from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import Content
 from partita_systems.perfectit.search_terms import terms_of
 from partita_systems.perfectit.service import PerfectIt
+from partita_systems.unread import Unread
 from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import OIL, disk, published
 
@@ -221,7 +222,9 @@ def test_notifications_are_newest_first_can_be_marked_read_and_expire(
     assert list(db(d.notifications_of_user(ann))) == created[::-1]
     perfectit.read_notification(ann, created[0].created_at, "n_0")
     assert [each.read for each in db(d.notifications_of_user(ann))] == [False, False, True]
-    assert (perfectit.read_all_notifications(ann), perfectit.read_all_notifications(ann)) == (2, 0)
+    assert perfectit.unread(ann) == Unread(2, more=False)
+    perfectit.read_all_notifications(ann)
+    assert perfectit.unread(ann) == Unread(0, more=False)
     clock.passes(days=91)
     assert [each.notification_id for each in db(d.notifications_of_user(ann))] == ["n_2"]
 

@@ -193,7 +193,7 @@ def test_unread_notifications_are_counted_and_all_marked_read(
         )
         perfectit.notify(notification)
     assert me.get(f"{place}/unread").json == {"unread": 3, "more": False}
-    assert me.put(f"{place}/read").json == {"read": 3}
+    assert me.put(f"{place}/read").json == {"unread": 0, "more": False}
     assert me.get(f"{place}/unread").json == {"unread": 0, "more": False}
 
 

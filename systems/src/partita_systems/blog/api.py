@@ -5,7 +5,7 @@ from typing import Annotated, TypeVar
 from msgspec import UNSET, UnsetType
 
 from partita import NotFound, Page
-from partita.rest import Api, Caller, FoundEntity, IfMatch, PageSize, Related, anyone, caller_is, signed_in
+from partita.rest import CALLER, Api, Caller, FoundEntity, IfMatch, PageSize, Related, anyone, caller_is, signed_in
 from partita_systems.blog import bodies as b
 from partita_systems.blog import design as d
 from partita_systems.blog.access import (
@@ -22,8 +22,22 @@ from partita_systems.blog.access import (
 )
 from partita_systems.blog.service import Blog
 from partita_systems.blog.visibility import without_unpublished
+from partita_systems.unread import Unread
 
 T = TypeVar("T")
+PROFILE = ("user_id", "name")
+AUTHOR = Related("author", d.profile, PROFILE, user_id="author_id")
+LIKER = Related("user", d.profile, PROFILE, user_id="user_id")
+ACTOR = Related("actor", d.profile, PROFILE, user_id="actor_id")
+POST = Related(
+    "post",
+    d.post,
+    ("post_id", "title", "summary", "author_id", "status", "published_at"),
+    who=readers | author | moderators,
+    post_id="post_id",
+)
+OWN_LIKE = Related("ownLike", d.has_liked, ("created_at",), user_id=CALLER, post_id="post_id")
+ON_POSTS = (AUTHOR, OWN_LIKE)
 
 POPULAR = "public, max-age=10"  # lists that everyone reads: a shared cache may answer for ten seconds
 
@@ -38,12 +52,13 @@ api = Api(
 api.expose_me(d.profile, register="POST /users")
 
 
-@api.post("/users", who=signed_in, location="/users/{cognito_sub}")
+@api.post("/users", who=signed_in, location="/users/{user_id}")
 def register(service: Blog, caller: Caller, profile: b.Profile) -> d.User:
     """Create the caller's profile; the groups of the token give the role."""
     return service.register(caller.name, profile.name, groups=caller.groups, bio=profile.bio)
 
 
+api.expose_get_many("/users/by-id", d.profile, name="users_by_id")
 api.expose_get("/users/{user_id}", d.profile)
 api.expose_patch("/users/{user_id}", d.profile, "name", "bio", who=caller_is("user_id"))
 api.expose_list("/roles/{role}/users", d.users_by_role, who=moderators)
@@ -67,11 +82,11 @@ def assign_role(service: Blog, user_id: str, new: b.NewRole) -> d.User:
     return service.assign_role(user_id, new.role)
 
 
-api.expose_list("/users/{user_id}/posts", d.posts_of_author)
+api.expose_list("/users/{user_id}/posts", d.posts_of_author, include=ON_POSTS)
 api.expose_list("/users/{user_id}/drafts", d.drafts_of_author, who=caller_is("user_id") | moderators)
 
 
-@api.get("/users/{user_id}/comments", cache="private, no-cache")
+@api.get("/users/{user_id}/comments", cache="private, no-cache", include=[POST])
 def comments_of_user(
     service: Blog, caller: Caller, user_id: str, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.Comment | d.Reply]:
@@ -83,7 +98,7 @@ def comments_of_user(
     return page if sees_unpublished(caller, user_id) else without_unpublished(service.db, page)
 
 
-@api.get("/users/{user_id}/likes", cache="private, no-cache")
+@api.get("/users/{user_id}/likes", cache="private, no-cache", include=[POST])
 def likes_of_user(
     service: Blog, caller: Caller, user_id: str, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.Like]:
@@ -107,6 +122,9 @@ def create_draft(service: Blog, caller: Caller, new: b.NewPost) -> d.Post:
         tags=new.tags,
     )
     return service.whole_post(post.post_id, consistent=True)
+
+
+api.expose_get_many("/posts/by-id", d.post, who=readers | author | moderators, name="posts_by_id")
 
 
 @api.get("/posts/{post_id}", who=readers | author | moderators, on=whole_post)
@@ -156,13 +174,13 @@ def unpublish(service: Blog, post_id: str) -> d.Post:
 
 # Comments
 
-AUTHOR = Related("author", d.profile, ("cognito_sub", "name"), user_id="author_id")
 api.expose_list("/posts/{post_id}/comments", d.thread, who=readers | author | moderators, on=d.post, include=[AUTHOR])
 api.expose_list(
     "/posts/{post_id}/comments/{comment_id}",
     d.comment_with_replies,
     who=readers | author | moderators,
     on=d.post,
+    include=[AUTHOR],
 )
 
 
@@ -198,7 +216,9 @@ def delete_comment(service: Blog, comment_id: str, match: IfMatch) -> None:
 
 # Likes and bookmarks
 
-api.expose_list("/posts/{post_id}/likes", d.likes_of_post, who=readers | author | moderators, on=d.post)
+api.expose_list(
+    "/posts/{post_id}/likes", d.likes_of_post, who=readers | author | moderators, on=d.post, include=[LIKER]
+)
 
 
 @api.get("/posts/{post_id}/likes/{user_id}", who=readers | caller_is("user_id") | author | moderators, on=d.post)
@@ -224,8 +244,8 @@ def unlike(service: Blog, user_id: str, post_id: str) -> b.LikeState:
     return b.LikeState(post_id, False, service.db.one(d.post(post_id), consistent=True).like_count)
 
 
-api.expose_list("/posts/{post_id}/bookmarks", d.bookmarks_of_post, who=author | moderators, on=d.post)
-api.expose_list("/users/{user_id}/bookmarks", d.bookmarks_of_user, who=caller_is("user_id"))
+api.expose_list("/posts/{post_id}/bookmarks", d.bookmarks_of_post, who=author | moderators, on=d.post, include=[LIKER])
+api.expose_list("/users/{user_id}/bookmarks", d.bookmarks_of_user, who=caller_is("user_id"), include=[POST])
 
 
 @api.get("/users/{user_id}/bookmarks/{post_id}", who=caller_is("user_id"))
@@ -256,11 +276,11 @@ def unbookmark(service: Blog, user_id: str, post_id: str) -> b.BookmarkState:
 api.expose_list("/categories", d.root_categories, cache=POPULAR)
 api.expose_get("/categories/{category_id}", d.category)
 api.expose_list("/categories/{category_id}/subcategories", d.subcategories, cache=POPULAR)
-api.expose_list("/categories/{category_id}/posts", d.posts_by_category, cache=POPULAR, include=[AUTHOR])
+api.expose_list("/categories/{category_id}/posts", d.posts_by_category, cache=POPULAR, include=ON_POSTS)
 api.expose_patch("/categories/{category_id}", d.category, "name", who=moderators)
 
 
-@api.get("/categories/{category_id}/all-posts", who=anyone, cache=POPULAR)
+@api.get("/categories/{category_id}/all-posts", who=anyone, cache=POPULAR, include=ON_POSTS)
 def posts_of_category_tree(
     service: Blog, category_id: str, limit: PageSize = 10, cursor: str | None = None
 ) -> Page[d.Post]:
@@ -294,7 +314,7 @@ def remove_category(service: Blog, category_id: str, match: IfMatch) -> None:
 
 # Notifications
 
-api.expose_list("/users/{user_id}/notifications", d.notifications, who=caller_is("user_id"))
+api.expose_list("/users/{user_id}/notifications", d.notifications, who=caller_is("user_id"), include=[ACTOR, POST])
 
 
 @api.get("/users/{user_id}/notifications/{notification_id}", who=caller_is("user_id"))
@@ -328,20 +348,22 @@ def mark_read(service: Blog, user_id: str, notification_id: str) -> d.Notificati
     return service.mark_read(user_id, notification_id)
 
 
-api.expose_list("/users/{user_id}/unread-notifications", d.unread_notifications, who=caller_is("user_id"))
+api.expose_list(
+    "/users/{user_id}/unread-notifications", d.unread_notifications, who=caller_is("user_id"), include=[ACTOR, POST]
+)
 
 
 @api.get("/users/{user_id}/notifications/unread", who=caller_is("user_id"))
-def unread_count(service: Blog, user_id: str) -> b.UnreadCount:
+def unread_count(service: Blog, user_id: str) -> Unread:
     """Count the unread notifications, up to 100."""
-    return b.UnreadCount(*service.unread(user_id))
+    return service.unread(user_id)
 
 
 @api.put("/users/{user_id}/notifications/read", who=caller_is("user_id"))
-def mark_all_read(service: Blog, user_id: str) -> b.UnreadCount:
+def mark_all_read(service: Blog, user_id: str) -> Unread:
     """Mark all notifications as read; returns how many are unread now."""
     service.mark_all_read(user_id)
-    return b.UnreadCount(*service.unread(user_id))
+    return service.unread(user_id)
 
 
 @api.delete("/users/{user_id}/notifications/{notification_id}", who=caller_is("user_id"))

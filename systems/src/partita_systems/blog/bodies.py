@@ -111,10 +111,3 @@ class CategoryList(Struct):
     """Categories in their order."""
 
     items: list[d.Category]
-
-
-class UnreadCount(Struct):
-    """The number of unread notifications; with `more`, there are more than this number."""
-
-    unread: int
-    more: bool

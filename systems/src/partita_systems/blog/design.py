@@ -23,6 +23,7 @@ from partita import (
     OpenEnum,
     Ordered,
     References,
+    StoredAs,
     Table,
     Untracked,
     UpdatedAt,
@@ -90,16 +91,16 @@ class Times(View, naming="camel"):
 
 
 # 1. Users
-class User(Times, Entity, table=blog, key=("USER#{cognito_sub}", "PROFILE#{cognito_sub}")):
-    cognito_sub: str
+class User(Times, Entity, table=blog, key=("USER#{user_id}", "PROFILE#{user_id}")):
+    user_id: Annotated[str, StoredAs("cognitoSub")]
     name: Title = ""  # not in the document; where the default does not fit the type, new items must have a value
     role: Role = Role.READER
     bio: Annotated[FreeText, Meta(max_length=1_000)] = ""
     removing_since: Annotated[datetime | None, Untracked(), Internal()] = None
 
-    by_sub = Keys("GSI1", "USER#{cognito_sub}", "PROFILE")
-    by_role = Keys("GSI2", "ROLE#{role}", "USER#{cognito_sub}", when=F.removing_since.is_absent())
-    removals = Keys("GSI2", "USER_REMOVAL", "USER#{cognito_sub}", when=F.removing_since.exists())
+    by_sub = Keys("GSI1", "USER#{user_id}", "PROFILE")
+    by_role = Keys("GSI2", "ROLE#{role}", "USER#{user_id}", when=F.removing_since.is_absent())
+    removals = Keys("GSI2", "USER_REMOVAL", "USER#{user_id}", when=F.removing_since.exists())
 
 
 # 2. Posts

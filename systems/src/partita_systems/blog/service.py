@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -12,9 +12,9 @@ from partita_systems.blog.categories import Categories
 from partita_systems.blog.comments import Comments
 from partita_systems.blog.visibility import while_published
 from partita_systems.service_base import MakeId, ServiceBase
+from partita_systems.unread import Unread, count_unread
 
 WORDS_PER_MINUTE = 200
-MAX_COUNTED = 100  # unread notifications are counted up to here: one page of a query
 _NO_BOOKMARKS = F.bookmark_count.is_absent() | (F.bookmark_count <= 0)
 
 
@@ -28,9 +28,9 @@ class Blog(ServiceBase):
 
     # Users
 
-    def register(self, cognito_sub: str, name: str, *, groups: Iterable[str] = (), bio: str = "") -> d.User:
+    def register(self, user_id: str, name: str, *, groups: Iterable[str] = (), bio: str = "") -> d.User:
         """Create the profile of a Cognito user; the groups of the token decide the role."""
-        return self.db.create(d.User(cognito_sub=cognito_sub, name=name, role=role_of(groups), bio=bio))
+        return self.db.create(d.User(user_id=user_id, name=name, role=role_of(groups), bio=bio))
 
     def remove_user(self, user_id: str, check: Callable[[d.User], None] = lambda user: None) -> None:
         """Delete a profile and everything that the user did: bookmarks, likes, comments, drafts, notifications.
@@ -49,10 +49,10 @@ class Blog(ServiceBase):
 
     def finish_removals(self) -> int:
         """Continue every removal of a user that was interrupted; returns how many there were."""
-        listed = [d.profile(user.cognito_sub) for user in self.db(d.removals())]
+        listed = [d.profile(user.user_id) for user in self.db(d.removals())]
         users = [user for user in self.existing(listed, consistent=True) if user.removing_since is not None]
         for user in users:  # as the table has them: the index may list a user who has registered again
-            self._remove_marked(user.cognito_sub)
+            self._remove_marked(user.user_id)
         return len(users)
 
     def _remove_marked(self, user_id: str) -> None:
@@ -73,17 +73,17 @@ class Blog(ServiceBase):
         with suppress(ConditionFailed):  # another call has finished it
             self.db.delete(d.profile(user_id), when=F.removing_since.exists())
 
-    def change_profile(self, cognito_sub: str, *, name: str | None = None, bio: str | None = None) -> None:
-        with self.db.change(d.profile(cognito_sub)) as draft:
+    def change_profile(self, user_id: str, *, name: str | None = None, bio: str | None = None) -> None:
+        with self.db.change(d.profile(user_id)) as draft:
             if name is not None:
                 draft.name = name
             if bio is not None:
                 draft.bio = bio
 
-    def assign_role(self, cognito_sub: str, role: d.Role) -> d.User:
-        with self.db.change(d.profile(cognito_sub)) as draft:
+    def assign_role(self, user_id: str, role: d.Role) -> d.User:
+        with self.db.change(d.profile(user_id)) as draft:
             draft.role = role
-        return self.db.one(d.profile(cognito_sub), consistent=True)
+        return self.db.one(d.profile(user_id), consistent=True)
 
     # Posts
 
@@ -319,17 +319,9 @@ class Blog(ServiceBase):
             ):
                 draft.read = True
 
-    def unread(self, user_id: str) -> "Unread":
+    def unread(self, user_id: str) -> Unread:
         """The number of unread notifications, counted up to 100: one Query."""
-        count = len(self.db(d.unread_notifications(user_id)).first(MAX_COUNTED + 1))
-        return Unread(min(count, MAX_COUNTED), count > MAX_COUNTED)
-
-
-class Unread(NamedTuple):
-    """A number of unread notifications; `more` says that there are more than that."""
-
-    number: int
-    more: bool
+        return count_unread(self.db, d.unread_notifications(user_id))
 
 
 def _check_not_removing(post: d.Post) -> None:

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from partita import LimitReached, NotFound, Page
-from partita.rest import Api, Caller, IfMatch, PageSize, Problem, caller_is, signed_in
+from partita.rest import Api, Caller, IfMatch, PageSize, Problem, Related, caller_is, signed_in
 from partita_systems.checks import bodies as b
 from partita_systems.checks import design as d
 from partita_systems.checks.access import admin, owner, runners
@@ -88,6 +88,7 @@ def add_check(service: Checks, caller: Caller, new: b.NewCheck) -> d.Check:
         raise Problem(409, "conflict", detail, "checkLimit") from None
 
 
+api.expose_get_many("/checks/by-id", d.check, who=owner | admin, name="checks_by_id")
 api.expose_get("/checks/{check_id}", d.check, who=owner | admin)
 api.expose_delete("/checks/{check_id}", d.check, who=owner | admin)
 api.expose_list("/users/{user_id}/checks", d.checks_of_user, who=caller_is("user_id") | admin)
@@ -99,7 +100,14 @@ def check_types(service: Checks) -> b.CheckTypes:
     return b.CheckTypes([b.CheckTypeInfo(each.name, each.attribute_names) for each in check_kinds().values()])
 
 
-@api.get("/types/{check_type}/{status}/checks", who=admin)
+DETAILS = ("url", "delay_ms", "attributes", "last_executed_at", "last_result", "due_at", "failures")
+OF_SUMMARIES = (
+    Related("details", d.check, DETAILS, check_id="check_id"),
+    Related("user", d.user, ("user_id", "email", "tier", "status"), user_id="user_id"),
+)
+
+
+@api.get("/types/{check_type}/{status}/checks", who=admin, include=OF_SUMMARIES)
 def checks_by_type_and_status(
     service: Checks, check_type: b.TypeName, status: d.CheckStatus, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.CheckSummary]:

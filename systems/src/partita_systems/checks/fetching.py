@@ -5,6 +5,7 @@ differently a moment later cannot bypass the check (DNS rebinding). Every redire
 """
 
 import ipaddress
+import os
 import socket
 import ssl
 import time
@@ -13,8 +14,12 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
+from partita import ConfigurationError
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolve = Callable[[str, int], list[str]]
+SETTING = "CHECKS_ALLOWED_NETWORKS"
 _REDIRECTS = {301, 302, 303, 307, 308}
 _CHUNK = 64 * 1024
 _UNQUOTED = "%/?:@!$&'()*+,;=~"  # characters of a path and a query that need no quoting (RFC 3986)
@@ -39,15 +44,34 @@ def resolve_host(host: str, port: int) -> list[str]:
 
 def is_public(address: Address) -> bool:
     """Whether an address is public: not private, loopback, link-local, multicast or reserved."""
-    mapped = getattr(address, "ipv4_mapped", None) or address
+    mapped = _unmapped(address)
     return bool(mapped.is_global and not mapped.is_multicast)
+
+
+def _unmapped(address: Address) -> Address:
+    """The IPv4 address inside an IPv6 one, or the address itself."""
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def allowed_by_operator() -> Callable[[Address], bool]:
+    """Public addresses, and those in the networks that the operator has set: `CHECKS_ALLOWED_NETWORKS=10.0.0.0/8`."""
+    networks = [_network(each.strip()) for each in os.environ.get(SETTING, "").split(",") if each.strip()]
+    return lambda address: is_public(address) or any(_unmapped(address) in network for network in networks)
+
+
+def _network(text: str) -> Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError:
+        instead = "use networks such as 10.0.0.0/8 or fd00::/8, separated by commas"
+        raise ConfigurationError(f"{SETTING}: {text!r} is not a network; {instead}") from None
 
 
 @dataclass(frozen=True)
 class Fetcher:
-    """Fetches pages. `allowed` decides about an address; an operator may pass a function that allows private ones."""
+    """Fetches pages. `allowed` decides about an address: public ones, and the networks that the operator has set."""
 
-    allowed: Callable[[Address], bool] = is_public
+    allowed: Callable[[Address], bool] = field(default_factory=allowed_by_operator)
     resolve: Resolve = resolve_host
     seconds: float = 10.0
     max_bytes: int = 1024 * 1024

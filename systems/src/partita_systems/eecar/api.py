@@ -1,16 +1,18 @@
 """The HTTP API of EECAR: parts, needs, matches, watches, proposals and notifications."""
 
 from partita import F, NotFound, Page
-from partita.rest import Api, Caller, IfMatch, PageSize, caller_is, signed_in
+from partita.rest import Api, Caller, IfMatch, PageSize, Related, caller_is, signed_in
 from partita_systems.conditions import both
 from partita_systems.eecar import bodies as b
 from partita_systems.eecar import design as d
 from partita_systems.eecar.access import admin, buyer, machines, receiver, recipient, seller, sender
-from partita_systems.eecar.notifications import Unread
+from partita_systems.eecar.categories import ALIASES
 from partita_systems.eecar.parts import WholePart
 from partita_systems.eecar.service import Eecar
+from partita_systems.unread import Unread
 
 HITS_EVERY = 2.0  # seconds
+POPULAR = "public, max-age=10"  # lists that everyone reads: a shared cache may answer for ten seconds
 
 api = Api(
     "eecar",
@@ -23,6 +25,20 @@ api.background_job(lambda service: service.matches.write_hits(), every=HITS_EVER
 
 USAGE = "/parts/{part_id}/usages/{usage_id}"
 NEED = "/companies/{company_id}/needs/{need_id}"
+SUMMARY = (
+    "part_id",
+    "name",
+    "category",
+    "manufacturer",
+    "model",
+    "year",
+    "condition",
+    "price",
+    "quantity",
+    "seller_id",
+)
+PART = Related("part", d.part, SUMMARY, part_id="part_id")
+PARTS = Related("parts", d.part, SUMMARY, several=True, part_id="part_ids")
 
 
 # Parts
@@ -42,6 +58,7 @@ def offer_parts(service: Eecar, caller: Caller, new: b.NewParts) -> b.Parts:
 
 
 api.expose_me()
+api.expose_get_many("/parts/by-id", d.part, name="parts_by_id")
 api.expose_get("/parts/{part_id}", d.part)
 
 
@@ -94,7 +111,13 @@ def _own_part(service: Eecar, caller: Caller, part_id: str) -> d.Part:
     return found
 
 
-@api.get("/categories/{category}/parts")
+@api.get("/categories", cache=POPULAR)
+def categories(service: Eecar) -> b.Categories:
+    """List the known categories and the words that name them; other words are categories as well."""
+    return b.Categories([b.CategoryWords(each, list(words)) for each, words in ALIASES.items()])
+
+
+@api.get("/categories/{category}/parts", cache=POPULAR)
 def parts_in_category(
     service: Eecar, category: b.CategoryWord, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.PartSummary]:
@@ -240,7 +263,7 @@ def add_watch(service: Eecar, caller: Caller, new: b.NewWatch) -> d.Watch:
 
 
 api.expose_get("/watches/{watch_id}", d.watch, who=buyer | admin)
-api.expose_list("/watches/{watch_id}/triggers", d.triggers, who=buyer | admin, on=d.watch)
+api.expose_list("/watches/{watch_id}/triggers", d.triggers, who=buyer | admin, on=d.watch, include=[PART])
 api.expose_delete("/watches/{watch_id}", d.watch, who=buyer | admin)
 
 
@@ -296,7 +319,7 @@ def delete_proposal(service: Eecar, proposal_id: str, match: IfMatch) -> None:
     service.proposals.delete(proposal_id, when=match.when(found))
 
 
-@api.get("/companies/{company_id}/received-proposals", who=caller_is("company_id"))
+@api.get("/companies/{company_id}/received-proposals", who=caller_is("company_id"), include=[PARTS])
 def received_proposals(
     service: Eecar, company_id: str, status: b.ProposalFilter = "open", limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.Proposal]:
@@ -305,7 +328,7 @@ def received_proposals(
     return service.proposals.received_by(company_id, *statuses, size=limit, cursor=cursor)
 
 
-@api.get("/companies/{company_id}/sent-proposals", who=caller_is("company_id"))
+@api.get("/companies/{company_id}/sent-proposals", who=caller_is("company_id"), include=[PARTS])
 def sent_proposals(
     service: Eecar, company_id: str, status: b.ProposalFilter = "open", limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.Proposal]:
@@ -354,9 +377,10 @@ def unread_notifications(service: Eecar, recipient_id: str) -> Unread:
 
 
 @api.put("/recipients/{recipient_id}/notifications/read", who=caller_is("recipient_id"))
-def mark_all_read(service: Eecar, recipient_id: str) -> b.ReadAll:
-    """Mark all notifications as read."""
-    return b.ReadAll(service.notifications.mark_all_read(recipient_id))
+def mark_all_read(service: Eecar, recipient_id: str) -> Unread:
+    """Mark all notifications as read; returns how many are unread now."""
+    service.notifications.mark_all_read(recipient_id)
+    return service.notifications.unread(recipient_id)
 
 
 api.examples(anonymous="/categories/battery/parts?limit=3", signed_in="/needs?status=active&limit=3")

@@ -167,6 +167,17 @@ class ChangedPart(Struct, forbid_unknown_fields=True, rename="camel"):
                 setattr(part, name, condition_of(value) if name == "condition" else value)
 
 
+class CategoryWords(Struct):
+    """A category as it is stored, and its aliases."""
+
+    category: Category
+    aliases: list[str]
+
+
+class Categories(Struct):
+    items: list[CategoryWords]
+
+
 class NewCategory(Struct, forbid_unknown_fields=True):
     category: CategoryWord
 
@@ -279,12 +290,6 @@ class NewOffer(Struct, forbid_unknown_fields=True, rename="camel"):
     version: int
     quantity: d.Quantity
     price_offer: Price
-
-
-class ReadAll(Struct):
-    """How many notifications were unread and are read now."""
-
-    read: int
 
 
 class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):

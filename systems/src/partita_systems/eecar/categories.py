@@ -29,11 +29,9 @@ ALIASES = {
     Category.CHARGER: ("charger", "chargers", "obc", "온보드차저"),
     Category.COOLING: ("cooling", "cooling system", "냉각 장치"),
 }
-_WORDS = {  # without those that contain a space, which a key escapes: these are found after adoption only
+_WORDS = {
     category: tuple(
-        dict.fromkeys(
-            form for word in (category.value, *aliases) if " " not in word for form in (word, word.capitalize())
-        )
+        dict.fromkeys(form for word in (category.value, *aliases) for form in (word, word.capitalize(), word.title()))
     )
     for category, aliases in ALIASES.items()
 }

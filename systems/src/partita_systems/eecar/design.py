@@ -104,7 +104,7 @@ class PartSummary(View, naming="camel"):
     created_at: Annotated[datetime, CreatedAt()] = AUTO
     updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
-    in_category = Keys("GSI1", "CATEGORY#{category}", "CREATED_AT#{created_at}")
+    in_category = Keys("GSI1", "CATEGORY#{category:plain}", "CREATED_AT#{created_at}")
 
     def __post_init__(self) -> None:
         self.price = whole(self.price)

@@ -3,24 +3,16 @@
 from contextlib import suppress
 from datetime import datetime
 
-import msgspec
 from msgspec.structs import replace
 
 from partita import NotFound
 from partita_systems.eecar import design as d
 from partita_systems.service_base import ServiceBase
+from partita_systems.unread import Unread, count_unread
 
 MAX_TITLE = 200
-MAX_UNREAD = 100  # counted; a page shows more of them as 99+
 _ACTIONS = {"buy": "구매", "sell": "판매"}
 _ANSWERS = {"accepted": "수락", "rejected": "거절", "negotiating": "협의 요청"}
-
-
-class Unread(msgspec.Struct):
-    """The number of unread notifications, counted up to 100; `more` if there are more."""
-
-    unread: int
-    more: bool
 
 
 class Notifications(ServiceBase):
@@ -31,17 +23,13 @@ class Notifications(ServiceBase):
         return self.assign(d.notification(notification_id), read=True)
 
     def unread(self, recipient_id: str) -> Unread:
-        page = self.db(d.unread_notifications(recipient_id)).page(MAX_UNREAD)
-        return Unread(len(page.items), page.cursor is not None)
+        return count_unread(self.db, d.unread_notifications(recipient_id))
 
-    def mark_all_read(self, recipient_id: str) -> int:
-        """Mark all notifications of a recipient as read; returns how many were unread."""
-        marked = 0
+    def mark_all_read(self, recipient_id: str) -> None:
+        """Mark all notifications of a recipient as read."""
         for each in self.db(d.unread_notifications(recipient_id)):
             with suppress(NotFound):  # expired or deleted in the meantime
                 self.mark_read(each.notification_id)
-                marked += 1
-        return marked
 
 
 def part_available(notification_id: str, watch: d.Watch, part: d.Part, now: datetime) -> d.Notification:

@@ -54,6 +54,7 @@ def _access(service: Nbhd, caller: Caller, neighborhood: d.Neighborhood) -> Neig
 
 admin = group("admin")
 public = public_if("a public neighborhood", lambda access: access.neighborhood.privacy == d.Privacy.PUBLIC)
+listed = public_if("a public neighborhood", lambda found: found.privacy == d.Privacy.PUBLIC and found.closed_by is None)
 members = allowed_if("its members", lambda access: access.role is not None)
 neighborhood_admins = allowed_if("its admins", lambda access: access.role == d.Role.ADMIN)
 neighbors = public | members | admin

@@ -18,6 +18,7 @@ from partita_systems.nbhd.access import (
     invited,
     is_public,
     leaving_member,
+    listed,
     neighborhood_access,
     neighborhood_access_by_slug,
     neighborhood_admins,
@@ -32,6 +33,13 @@ from partita_systems.nbhd.service import Nbhd
 from partita_systems.nbhd.validation import checked_config, checked_slug, checked_subdomain, public_url
 
 POPULAR = "public, max-age=10"  # lists that everyone reads: a shared cache may answer for ten seconds
+
+SHOWN_USER = ("did", "bluesky_handle", "display_name", "avatar_url", "profile_images")
+SHOWN_NEIGHBORHOOD = ("id", "slug", "name", "member_count", "privacy")
+PROFILE = Related("user", d.user, SHOWN_USER, who=active_account, did="user_did")
+FORMER = Related("user", d.user, SHOWN_USER, who=active_account, did="did")
+INVITING = Related("inviter", d.user, SHOWN_USER, who=active_account, did="invited_by")
+AT = Related("neighborhood", d.neighborhood, SHOWN_NEIGHBORHOOD, neighborhood_id="neighborhood_id")
 
 api = Api("nbhd", "nbhd.city", d.design, service=Nbhd, about="Neighborhoods and their members' sites.")
 
@@ -57,6 +65,7 @@ def register(service: Nbhd, caller: Caller, new: b.NewUser) -> d.User:
 
 api.expose_list("/users", d.users, cache=POPULAR)
 api.expose_list("/users/joined", d.users_between, cache=POPULAR)
+api.expose_get_many("/users/by-id", d.user, who=active_account | caller_is("did") | admin, name="users_by_id")
 api.expose_get("/users/{did}", d.user, who=active_account | caller_is("did") | admin)
 api.expose_patch("/users/{did}", d.user, "display_name", "bio", "avatar_url", "profile_images", who=active_owner)
 
@@ -101,8 +110,8 @@ def purge_account(service: Nbhd, did: str) -> PurgeResult:
 
 
 api.background_job(Nbhd.purge_due, every=60)
-api.expose_list("/users/{did}/memberships", d.memberships_of_user, who=caller_is("did") | admin)
-api.expose_list("/users/{did}/invitations", d.invitations_of_user, who=caller_is("did"))
+api.expose_list("/users/{did}/memberships", d.memberships_of_user, who=caller_is("did") | admin, include=[AT])
+api.expose_list("/users/{did}/invitations", d.invitations_of_user, who=caller_is("did"), include=[AT, INVITING])
 
 
 @api.get("/users/{did}/neighborhoods", who=caller_is("did") | admin)
@@ -128,6 +137,7 @@ def create_neighborhood(service: Nbhd, caller: Caller, new: b.NewNeighborhood) -
 
 
 api.expose_list("/neighborhoods", d.neighborhoods, cache=POPULAR)
+api.expose_get_many("/neighborhoods/by-id", d.neighborhood, who=listed | admin, name="neighborhoods_by_id")
 
 
 @api.get("/neighborhoods/{neighborhood_id}", who=neighbors | invited, on=neighborhood_access)
@@ -176,12 +186,15 @@ def close_neighborhood(service: Nbhd, caller: Caller, neighborhood_id: str, matc
 
 # Members
 
-PROFILE = Related("user", d.user, ("did", "bluesky_handle", "display_name", "avatar_url"), did="user_did")
 api.expose_list(
     "/neighborhoods/{neighborhood_id}/members", d.members, who=neighbors, on=neighborhood_access, include=[PROFILE]
 )
 api.expose_list(
-    "/neighborhoods/{neighborhood_id}/past-members", d.past_members, who=neighborhood_admins | admin, on=history_access
+    "/neighborhoods/{neighborhood_id}/past-members",
+    d.past_members,
+    who=neighborhood_admins | admin,
+    on=history_access,
+    include=[FORMER],
 )
 
 

@@ -12,20 +12,14 @@ from partita_systems.perfectit import design as d
 from partita_systems.perfectit.access import admin, author, machines, published
 from partita_systems.perfectit.cards import Content
 from partita_systems.perfectit.comment_keys import CreatedAtParameter, key_time
-from partita_systems.perfectit.related import ON_CARDS
+from partita_systems.perfectit.related import ACTOR, CARD, ON_CARDS
 from partita_systems.perfectit.service import PerfectIt
+from partita_systems.unread import Unread
 
 api = Api("perfectit", "PerfectIt", d.design, service=PerfectIt, about="How-to cards, votes, comments and collections.")
 
 
 POPULAR = "public, max-age=30"  # a shared cache may answer for half a minute without asking
-
-
-class MarkReadResult(Struct):
-    read: int
-
-
-MAX_UNREAD = 100  # counted
 
 
 class SweepResult(Struct):
@@ -44,6 +38,7 @@ def register(service: PerfectIt, caller: Caller, new: b.NewUser) -> d.User:
     return service.register(new.username, new.display_name, user_id=caller.name)
 
 
+api.expose_get_many("/users/by-id", d.user, name="users_by_id")
 api.expose_get("/users/{user_id}", d.user)
 api.expose_patch("/users/{user_id}", d.user, "display_name", "bio", "avatar_url", who=caller_is("user_id"))
 api.expose_delete("/users/{user_id}", d.user, who=caller_is("user_id") | admin)
@@ -73,7 +68,7 @@ def cards_by_author(
 
 
 api.expose_list("/users/{author_id}/drafts", d.drafts_of_author, who=caller_is("author_id"))
-api.expose_list("/users/{author_id}/comments", d.comments_of_user)
+api.expose_list("/users/{author_id}/comments", d.comments_of_user, include=[CARD])
 
 
 # Cards
@@ -267,7 +262,9 @@ def remove_category(service: PerfectIt, category_id: str, match: IfMatch) -> Non
 # Notifications
 
 NOTIFICATION = "/users/{user_id}/notifications/{notification_id}"
-api.expose_list("/users/{user_id}/notifications", d.notifications_of_user, who=caller_is("user_id"))
+api.expose_list(
+    "/users/{user_id}/notifications", d.notifications_of_user, who=caller_is("user_id"), include=[ACTOR, CARD]
+)
 
 
 @api.get(NOTIFICATION, who=caller_is("user_id"))
@@ -299,17 +296,17 @@ def read_notification(
 
 
 @api.get("/users/{user_id}/notifications/unread", who=caller_is("user_id"))
-def unread_notifications(service: PerfectIt, user_id: str) -> b.Unread:
+def unread_notifications(service: PerfectIt, user_id: str) -> Unread:
     """Get the number of unread notifications, counted up to 100."""
     service.db.one(d.user(user_id))
-    page = service.db(d.unread_notifications_of_user(user_id)).page(MAX_UNREAD)
-    return b.Unread(len(page.items), page.cursor is not None)
+    return service.unread(user_id)
 
 
 @api.put("/users/{user_id}/notifications/read", who=caller_is("user_id"))
-def read_all_notifications(service: PerfectIt, user_id: str) -> MarkReadResult:
-    """Mark all notifications as read; returns how many were unread."""
-    return MarkReadResult(service.read_all_notifications(user_id))
+def read_all_notifications(service: PerfectIt, user_id: str) -> Unread:
+    """Mark all notifications as read; returns how many are unread now."""
+    service.read_all_notifications(user_id)
+    return service.unread(user_id)
 
 
 machine_routes.declare(api)

@@ -69,13 +69,6 @@ class Entries(Struct):
     items: list[d.CardInCollection]
 
 
-class Unread(Struct):
-    """The number of unread notifications, counted up to 100; `more` if there are more."""
-
-    unread: int
-    more: bool
-
-
 class NewCollection(Struct, forbid_unknown_fields=True):
     name: Line
 

@@ -27,6 +27,7 @@ from partita_systems.perfectit.search_terms import canonical_name
 from partita_systems.perfectit.visibility import unpublished
 from partita_systems.perfectit.votes import Votes
 from partita_systems.service_base import MakeId, ServiceBase
+from partita_systems.unread import Unread, count_unread
 
 _EMPTY = counter_is("child_count", 0) & counter_is("card_count", 0)
 _COUNTED = F.child_count.exists() & F.card_count.exists()
@@ -239,14 +240,15 @@ class PerfectIt(ServiceBase):
     def read_notification(self, user_id: str, created_at: datetime, notification_id: str) -> d.Notification:
         return self.assign(d.notification(user_id, created_at, notification_id), read=True)
 
-    def read_all_notifications(self, user_id: str) -> int:
-        """Mark all notifications of a user as read; returns how many were unread."""
-        marked = 0
+    def unread(self, user_id: str) -> Unread:
+        """The number of unread notifications, counted up to 100."""
+        return count_unread(self.db, d.unread_notifications_of_user(user_id))
+
+    def read_all_notifications(self, user_id: str) -> None:
+        """Mark all notifications of a user as read."""
         for each in self.db(d.unread_notifications_of_user(user_id)):
             with suppress(NotFound):  # expired or deleted in the meantime
                 self.read_notification(user_id, each.created_at, each.notification_id)
-                marked += 1
-        return marked
 
 
 def checked_parent(category: d.Category, parent_id: str) -> str:
