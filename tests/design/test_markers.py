@@ -4,11 +4,12 @@ from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from types import new_class
-from typing import Annotated, Any
+from typing import Annotated, Any, NewType
 
 import pytest
 
 from partita import (
+    Compressed,
     CountOf,
     CreatedAt,
     DesignError,
@@ -210,3 +211,36 @@ def test_collection_cannot_be_unique(kind: Any) -> None:
 )
 def test_form_without_values_is_rejected(key: tuple[str, str], wrong: str) -> None:
     assert said({"number": int}, {}, key=key) == f"Thing.{wrong}"
+
+
+def test_markers_inside_an_optional_type_count_as_those_around_it() -> None:
+    things = Table("things", "PK", "SK")
+    name = NewType("name", Annotated[str, Unique()])  # type: ignore[valid-newtype]
+
+    class Inside(Entity, table=things, key=("A#{key}", "A#{number?}")):
+        key: str
+        number: Annotated[int, Ordered(-5, 999)] | None = None
+        email: Annotated[str, Unique()] | None = None
+        nick: name | None = None  # type: ignore[valid-type]
+        body: Annotated[Annotated[list[str], Compressed()] | None, StoredAs("b")] = None
+
+    class Around(Entity, table=things, key=("B#{key}", "B#{number?}")):
+        key: str
+        number: Annotated[int | None, Ordered(-5, 999)] = None
+        email: Annotated[str | None, Unique()] = None
+        nick: Annotated[str | None, Unique()] = None
+        body: Annotated[list[str] | None, Compressed(), StoredAs("b")] = None
+
+    inside, around = Inside.__model__, Around.__model__
+    assert [(each.name, each.fields) for each in inside.uniques] == [
+        (each.name, each.fields) for each in around.uniques
+    ]
+    assert [each.name for each in inside.attributes.values()] == [each.name for each in around.attributes.values()]
+    assert [type(each.codec) for each in inside.attributes.values()] == [
+        type(each.codec) for each in around.attributes.values()
+    ]
+    assert [each.form for each in _sort_segments(inside)] == [each.form for each in _sort_segments(around)]
+
+
+def _sort_segments(model: Any) -> Any:
+    return model.key.attributes[1].template.segments

@@ -5,7 +5,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from partita.design.codec_factory import check_set_default, codec_of, unwrapped_type
+from partita.design.codec_factory import check_set_default, codec_of, markers_of, unwrapped_type
 from partita.design.codecs import AttributeMember, CompressedCodec, Namer, TextCodec
 from partita.design.key_templates import template
 from partita.design.keys import Keys, KeyTemplates
@@ -78,7 +78,7 @@ def stored_names(cls: Any) -> tuple[str, ...]:
     hints = get_type_hints(cls, include_extras=True)
     names = []
     for info in msgspec.structs.fields(cls):
-        markers = get_args(hints[info.name])[1:] if get_origin(hints[info.name]) is Annotated else ()
+        markers = markers_of(hints[info.name])
         in_key = next((each for each in markers if isinstance(each, InKey)), None)
         if in_key is not None and in_key.index_key is not None:
             names.append(in_key.index_key)
@@ -98,7 +98,7 @@ def _attributes(cls: Any, naming: Naming) -> dict[str, Attribute]:
             raise DesignError(where, wrong, f"write naming={_quoted(naming)} in the class that declares it")
         hint = hints[info.name]
         _check_constraints(where, hint)
-        markers = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+        markers = markers_of(hint)
         kind, optional = unwrapped_type(hint)
         compressed = _has(markers, Compressed)
         codec = _compressed(kind, hint, where, name_on_disk) if compressed else codec_of(hint, where, name_on_disk)[0]

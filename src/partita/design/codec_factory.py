@@ -84,6 +84,22 @@ def unwrapped_type(annotation: Any) -> tuple[Any, bool]:
             return annotation, optional
 
 
+def markers_of(annotation: Any) -> tuple[Any, ...]:
+    """The markers of an annotation, also those inside `| None` and of a NewType.
+
+    >>> markers_of(Annotated[Annotated[str, "inner"] | None, "outer"])
+    ('outer', 'inner')
+    """
+    if get_origin(annotation) is Annotated:
+        inner, *markers = get_args(annotation)
+        return (*markers, *markers_of(inner))
+    if hasattr(annotation, "__supertype__"):
+        return markers_of(annotation.__supertype__)
+    if get_origin(annotation) in (Union, types.UnionType) and type(None) in get_args(annotation):
+        return tuple(marker for each in get_args(annotation) for marker in markers_of(each))
+    return ()
+
+
 def _codec(kind: Any, where: str, naming: Namer, around: Structs) -> Codec:
     scalar = _scalar(kind)
     if scalar is not None:

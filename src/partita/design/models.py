@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -69,9 +69,7 @@ class Attribute(msgspec.Struct, frozen=True, eq=False):
     @property
     def metas(self) -> Iterator[msgspec.Meta]:
         """The constraints of its type, also inside `| None`."""
-        inner = get_args(self.hint)[0] if get_origin(self.hint) is Annotated else self.hint
-        nested = [mark for each in get_args(inner) if get_origin(each) is Annotated for mark in get_args(each)[1:]]
-        return (each for each in (*self.markers, *nested) if isinstance(each, msgspec.Meta))
+        return (each for each in self.markers if isinstance(each, msgspec.Meta))
 
     def marker(self, wanted: type) -> Any:
         return next((marker for marker in self.markers if isinstance(marker, wanted)), None)
