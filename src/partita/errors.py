@@ -257,8 +257,8 @@ class InvalidValue(PartitaError):
 
     @property
     def where(self) -> str:
-        """The entity and the place in it: `Order.lines[3]`."""
-        return place_text((self.entity, *self.path))
+        """The entity and the place in it: `Order.lines[3]`; the pattern and its argument: `orders.customer`."""
+        return place_text((self.entity, *(self.path or ((self.argument,) if self.argument else ()))))
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"

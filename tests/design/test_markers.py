@@ -215,13 +215,13 @@ def test_form_without_values_is_rejected(key: tuple[str, str], wrong: str) -> No
 
 def test_markers_inside_an_optional_type_count_as_those_around_it() -> None:
     things = Table("things", "PK", "SK")
-    name = NewType("name", Annotated[str, Unique()])  # type: ignore[valid-newtype]
+    name = NewType("name", Annotated[str, Unique()])
 
     class Inside(Entity, table=things, key=("A#{key}", "A#{number?}")):
         key: str
         number: Annotated[int, Ordered(-5, 999)] | None = None
         email: Annotated[str, Unique()] | None = None
-        nick: name | None = None  # type: ignore[valid-type]
+        nick: name | None = None
         body: Annotated[Annotated[list[str], Compressed()] | None, StoredAs("b")] = None
 
     class Around(Entity, table=things, key=("B#{key}", "B#{number?}")):

@@ -130,8 +130,8 @@ CASES: list[tuple[Callable[[Store], Any], type[PartitaError], str]] = [
         InvalidValue,
         "Wallet.name: empty text cannot be part of a key",
     ),
-    (lambda db: db(wallet("")), InvalidValue, "wallet: empty text cannot be part of a key"),
-    (lambda db: db(payments("")).first(1), InvalidValue, "payments: empty text cannot be part of a key"),
+    (lambda db: db(wallet("")), InvalidValue, "wallet.wallet_id: empty text cannot be part of a key"),
+    (lambda db: db(payments("")).first(1), InvalidValue, "payments.wallet_id: empty text cannot be part of a key"),
     (lambda db: db.find_by_unique(Wallet, "colour", "x"), InvalidValue, "Wallet.colour: it is not declared Unique"),
     (
         lambda db: db.delete(wallet("w"), when=F.used == 9),

@@ -169,13 +169,13 @@ def test_item_that_cannot_be_decoded_is_named(db: Store, said: str) -> None:
 
 READS: dict[str, Callable[[Store], Any]] = {
     "Paper.paper: 1 is not text": lambda db: db.delete(paper(1)),  # type: ignore[arg-type]
-    "paper: 1 is not text": lambda db: db(paper(1)),  # type: ignore[arg-type]
-    "paper: None is not text": lambda db: db(paper(None)),  # type: ignore[arg-type]
-    "paper: it contains a lone surrogate and is not valid Unicode": lambda db: db(paper("\ud800")),
+    "paper.paper: expected `str`, got `int`": lambda db: db(paper(1)),  # type: ignore[arg-type]
+    "paper.paper: expected `str`, got `NoneType`": lambda db: db(paper(None)),  # type: ignore[arg-type]
+    "paper.paper: it contains a lone surrogate and is not valid Unicode": lambda db: db(paper("\ud800")),
     "Paper.PK: the key is longer than 2048 bytes": lambda db: db(paper("x" * 2048)),
-    "line: '1' is not a number": lambda db: db(line("1", True)),  # type: ignore[arg-type]
-    "line: True is not a number": lambda db: db(line(True, True)),
-    "line: 1 is neither True nor False": lambda db: db(line(1, 1)),  # type: ignore[arg-type]
+    "line.number: expected `int`, got `str`": lambda db: db(line("1", True)),  # type: ignore[arg-type]
+    "line.number: expected `int`, got `bool`": lambda db: db(line(True, True)),
+    "line.flag: expected `bool`, got `int`": lambda db: db(line(1, 1)),  # type: ignore[arg-type]
     "paper: the pattern itself is not a read; call it, paper(paper)": lambda db: db.one(paper),  # type: ignore[arg-type]
     "paper: missing a required argument: 'paper'; write paper(paper)": lambda db: db(paper()),  # type: ignore[call-arg]
     "paper: too many positional arguments; write paper(paper)": lambda db: db(paper("1", "2")),  # type: ignore[call-arg]

@@ -5,7 +5,7 @@ an attribute that the entity does not have is an error when the design is loaded
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -59,6 +59,12 @@ class Field(msgspec.Struct, frozen=True, eq=False):
 
     def __getitem__(self, name: str) -> "Field":
         return Field((*self.path, name))
+
+    def __iter__(self) -> NoReturn:
+        raise DesignError(f"F.{'.'.join(self.path)}", "it is an attribute, not a list", "write F.name.contains(value)")
+
+    def __contains__(self, value: object) -> NoReturn:
+        iter(self)
 
     def __eq__(self, other: object) -> Condition:  # type: ignore[override]
         return Comparison("=", self, other)

@@ -216,7 +216,10 @@ class NumberPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
             raise ValueError(f"{value} is not between {self.low} and {self.high}, the bounds of Ordered")
         exact = value * 10**self.places if type(value) is int else Decimal(value).scaleb(self.places, EXACT)
-        whole = int(exact)
+        try:
+            whole = int(exact)
+        except (ValueError, OverflowError):
+            raise ValueError(f"{value} is not a finite number") from None
         if whole != exact or abs(whole) >= 10**size or (whole < 0 and not self.signed):
             raise ValueError(f"{value} does not fit {self.spec} in the key")
         if not self.signed:

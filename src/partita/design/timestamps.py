@@ -83,4 +83,8 @@ def normalized_time(time: datetime) -> datetime:
 
 def day_of(value: date) -> date:
     """The UTC day of a time, or the date itself."""
-    return in_utc(value).date() if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return in_utc(value).date()
+    if not isinstance(value, date):
+        raise ValueError(f"{value!r} is not a date")
+    return value

@@ -112,7 +112,10 @@ def _size(model: Model, condition: SizeComparison) -> AttributeValue | Field:
     if not is_comparable(condition.value, int):
         fault = Fault("type", "int", type_name(type(condition.value)))
         raise InvalidValue(model.name, str(fault), *condition.field.path, fault=fault)
-    return any_value(condition.value)
+    try:
+        return any_value(condition.value)
+    except ValueError as error:
+        raise invalid_value(error, model.name, *condition.field.path) from None
 
 
 def _comparison(model: Model, condition: Comparison) -> Condition:

@@ -1,13 +1,16 @@
 """Requests of proven reads: a `Plan` is computed once for each read, a request for each call."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
 import msgspec
 
+from partita.design.condition_checks import is_comparable
+from partita.design.condition_types import type_name
 from partita.design.conditions import (
     All,
     AnyOf,
@@ -18,17 +21,19 @@ from partita.design.conditions import (
     Not,
     OneOf,
     SizeComparison,
+    Stored,
 )
-from partita.design.key_slots import slots_of
+from partita.design.key_parts import ShardPart
+from partita.design.key_slots import Slot, SlotRole, slots_of
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.design.patterns import Pattern
 from partita.design.reads import Argument, FanOut, Get, Query, Read
 from partita.design.timestamps import WIDTH, time_of, time_text
-from partita.design.untyped_values import nfc_text
+from partita.design.untyped_values import any_value, nfc_text
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import ConfigurationError, InvalidValue, PartitaError
+from partita.errors import ConfigurationError, DesignError, Fault, InvalidValue, PartitaError, ReservedKey
 from partita.plan import key_ranges, range_conditions
 from partita.plan.adjacent_values import adjacent_value
 from partita.plan.condition_expressions import Expression, check_length, to_stored
@@ -38,10 +43,10 @@ from partita.plan.key_source import SHORT
 from partita.plan.old_ranges import old_reads
 from partita.plan.proof.patterns import Proof, prove_read
 from partita.plan.range_conditions import AttributeCondition
-from partita.validation import invalid_value
+from partita.validation import FaultyValue, invalid_value
 
 FanOutValues = tuple[Any, ...]  # one value of each fan-out of a read
-_VALUE_ERRORS = (InvalidValue, ValueError, TypeError, ArithmeticError, AttributeError)
+_VALUE_ERRORS = (InvalidValue, DesignError, ValueError, TypeError, ArithmeticError, AttributeError)
 
 
 class Plan(msgspec.Struct, frozen=True, eq=False, dict=True):
@@ -235,7 +240,7 @@ def fan_out_values(plan: Plan, arguments: tuple[Any, ...], *, possible_only: boo
         return [()]
     distinct: dict[str, FanOutValues] = {}  # two days of one month have the same month
     try:
-        values = [list(_value_of(each.values, arguments)) for each in plan.fan_outs]
+        values = [_listed(_value_of(each.values, arguments)) for each in plan.fan_outs]
         for chosen in product(*values):
             try:
                 distinct.setdefault(str(list(_texts(plan, arguments, chosen))), chosen)
@@ -296,7 +301,10 @@ def _query_text(
         conditions = [_text(plan, expression, each) for each in found]
     except _VALUE_ERRORS as error:
         raise _with_argument(plan, arguments, error) from None
-    filtered = _filter(plan, arguments)
+    try:
+        filtered = _filter(plan, arguments)
+    except (InvalidValue, DesignError) as error:
+        raise _with_argument(plan, arguments, error) from None
     shown = None if filtered is None else expression.condition(filtered)
     if shown is not None:
         check_length(plan.read.name, shown)
@@ -428,23 +436,62 @@ def _ends_early(low: Any, high: Any) -> bool:
 def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> InvalidValue:
     """The error with the argument that caused it: the first one that cannot be encoded."""
     invalid = error if isinstance(error, InvalidValue) else invalid_value(error, plan.read.name)
-    if invalid.argument:
+    if invalid.argument or isinstance(error, ReservedKey):
         return invalid
-    for slot, value in slots_of(plan.read.name, plan.read):
-        if isinstance(value, Argument):
-            given = arguments[value.at]
-            if given is None and slot.nullable:
-                continue
-            try:
-                _ = (
-                    slot.form.write(given)
-                    if slot.form is not None
-                    else encode_attributes(plan.model, {slot.field: given})
-                )
-            except _VALUE_ERRORS:
-                invalid.argument, invalid.value = value.name, given
-                break
+    name = plan.read.name
+    for slot, value in slots_of(name, plan.read):
+        argument = value.values if isinstance(value, FanOut) else value
+        if isinstance(argument, Argument):
+            given = arguments[argument.at]
+            fault = _fault_of_list(plan, slot, given) if isinstance(value, FanOut) else _fault_of(plan, slot, given)
+            if fault is not None:
+                found = fault if isinstance(fault, InvalidValue) else invalid_value(fault, name)
+                return InvalidValue(name, found.reason, argument=argument.name, value=given, fault=found.fault)
     return invalid
+
+
+def _listed(values: Any) -> list[Any]:
+    """The values of a fan-out; text and bytes are one value, not a list of characters."""
+    if isinstance(values, str | bytes | Mapping):
+        raise TypeError("it is not a list")
+    return list(values)
+
+
+def _fault_of_list(plan: Plan, slot: Slot, given: Any) -> Exception | None:
+    """The fault of the argument of a fan-out."""
+    try:
+        values = _listed(given)
+    except (TypeError, DesignError):
+        return FaultyValue(Fault("type", "list", type_name(type(given))))
+    return next((fault for each in values if (fault := _fault_of(plan, slot, each)) is not None), None)
+
+
+def _fault_of(plan: Plan, slot: Slot, given: Any) -> Exception | None:
+    """Why a value does not fit its slot: its type, or else what its encoder says."""
+    if given is None and slot.nullable:
+        return None
+    fits = not isinstance(given, Field) and is_comparable(given, slot.type)
+    wrong_type = FaultyValue(Fault("type", type_name(slot.type), type_name(type(given))))
+    if slot.role is SlotRole.FILTER:
+        return _fault_of_operand(given) if fits or isinstance(given, Stored) else wrong_type
+    if slot.form is None and not fits:
+        return wrong_type
+    try:
+        if isinstance(slot.form, ShardPart) and not plan.read.single:
+            key_ranges.check_shard(slot.form, given)
+        _ = slot.form.write(given) if slot.form is not None else encode_attributes(plan.model, {slot.field: given})
+    except _VALUE_ERRORS as error:
+        return error if fits or isinstance(error, FaultyValue) else wrong_type
+    return None
+
+
+def _fault_of_operand(given: Any) -> Exception | None:
+    """Why DynamoDB cannot compare an attribute with a value of the right type: NaN, or half of a surrogate pair."""
+    try:
+        _ = any_value(given) if isinstance(given, str | int | float | Decimal) else None
+    except _VALUE_ERRORS as error:
+        return error
+    return None
 
 
 def _value_of(value: Any, arguments: tuple[Any, ...]) -> Any:
@@ -465,11 +512,16 @@ def attribute_value(model: Model, attribute: KeyAttribute, value: Any) -> Attrib
     """A value of a key condition as DynamoDB gets it."""
     if attribute.template is not None:
         return {"S": value}
-    if isinstance(value, range_conditions.Text):
-        return {"S": value.text}
     if isinstance(value, range_conditions.Adjacent):
         return adjacent_value(attribute_value(model, attribute, value.value), above=value.above)
     assert attribute.field is not None
+    kind = model.attributes[attribute.field].kind
+    is_time = isinstance(value, range_conditions.Text)
+    if (is_time and kind is not datetime) or not (is_time or is_comparable(value, kind)):
+        given = datetime if is_time else type(value)
+        raise TypeError(str(Fault("type", type_name(kind), type_name(given))))
+    if is_time:
+        return {"S": value.text}
     found = encode_attributes(model, {attribute.field: value}).get(attribute.name)
     if found is None:
         raise InvalidValue(model.name, "a part of the key is missing", attribute.field)
