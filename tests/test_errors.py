@@ -108,7 +108,7 @@ ERRORS: list[tuple[PartitaError, str]] = [
         "Order has no attribute 'colour'; its attributes are order_id, at",
     ),
     (tree.InvalidValue("Order", "is too large", "lines", 3, "price"), "Order.lines[3].price: is too large"),
-    (tree.InvalidValue("orders", "is empty", argument="status", value=""), "orders: is empty"),
+    (tree.InvalidValue("orders", "is empty", argument="status", value=""), "orders.status: is empty"),
     (
         tree.TableNotFound("shop"),
         "table 'shop' does not exist; create the tables of the design with db.create_tables()",

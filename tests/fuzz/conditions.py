@@ -89,6 +89,10 @@ def _of_values(draw: st.DrawFn, name: str, ordered: bool, choices: list[Any]) ->
             lambda values: values[name] is not None and bool(low <= values[name] <= high),
             frozenset({name}),
         )
+    return _membership(name, one, other)
+
+
+def _membership(name: str, one: Any, other: Any) -> Condition:
     return Condition(
         f"F.{name}.is_in({literal(one)}, {literal(other)})",
         lambda values: values[name] is not None and values[name] in (one, other),
@@ -106,12 +110,18 @@ def _presence(draw: st.DrawFn, name: str) -> Condition:
 
 
 @st.composite
-def conditions(draw: st.DrawFn, entity: EntitySpec, without: frozenset[str] = frozenset()) -> Condition:
-    """A condition on stored attributes of an entity, other than `without`; mostly `n == 0`."""
+def conditions(
+    draw: st.DrawFn, entity: EntitySpec, without: frozenset[str] = frozenset(), *, in_key: bool = False
+) -> Condition:
+    """A condition on stored attributes of an entity, other than `without`; mostly `n == 0`.
+
+    With `in_key` also on attributes that only the key of the table holds, behind constants.
+    """
     if draw(st.integers(0, 2)) == 0 and "n" not in without:
         return FIRST_STATE
     names = [name for name, each in entity.fields.items() if not each.hidden and name not in without]
     names += [name for name in ("n",) if name not in without]
+    names += [name for name in _comparable_in_key(entity) if in_key and name not in without]
     if not names:
         return FIRST_STATE
     one = draw(_simple(entity, names))
@@ -129,6 +139,16 @@ def conditions(draw: st.DrawFn, entity: EntitySpec, without: frozenset[str] = fr
     return Condition(f"({one.text}) | ({other.text})", lambda values: one.test(values) or other.test(values), both)
 
 
+def _comparable_in_key(entity: EntitySpec) -> list[str]:
+    """The attributes in the key alone that a condition may name: no other part is in front of them."""
+    found = []
+    for attribute in entity.key.attributes:
+        first = next((each for each in attribute.template or () if each.field is not None), None)
+        if first is not None and first.field is not None and entity.fields[first.field].in_key:
+            found.append(first.field)
+    return found
+
+
 @st.composite
 def _simple(draw: st.DrawFn, entity: EntitySpec, names: list[str]) -> Condition:
     name = draw(st.sampled_from(names))
@@ -136,7 +156,15 @@ def _simple(draw: st.DrawFn, entity: EntitySpec, names: list[str]) -> Condition:
     choices = [0, 1, 2] if name == "n" else list(kind.values)
     if name in entity.settled_fields:
         choices = [nfc(each) for each in choices]
-    ordered = kind.name in _ORDERED
+    hidden = name in entity.fields and entity.fields[name].hidden
+    ordered = kind.name in _ORDERED and not hidden
+    if hidden:
+        return draw(
+            st.one_of(
+                st.builds(_comparison, st.just(name), st.sampled_from(["==", "!="]), st.sampled_from(choices)),
+                st.builds(_membership, st.just(name), st.sampled_from(choices), st.sampled_from(choices)),
+            )
+        )
     forms = ["compare", "compare", "values", "presence"] + (["text", "text"] if kind.name == "text" else [])
     form = draw(st.sampled_from(forms))
     if form == "text":

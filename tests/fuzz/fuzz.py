@@ -42,7 +42,7 @@ def fuzz_one(data: st.DataObject, engine: Any = None) -> None:
         for _ in range(3):
             check_read(run, pattern, *data.draw(arguments(run.state, pattern)))
     for each in spec.entities:
-        check_scan(run, each, data.draw(conditions(each)))
+        check_scan(run, each, data.draw(conditions(each, in_key=True)))
     check_other_reads(run)
 
 

@@ -63,7 +63,7 @@ def _template(
 @st.composite
 def _drafts(draw: st.DrawFn, number: int, shared: Kind, plain_table: bool) -> _Draft:
     fields = {"p": FieldSpec(shared)}
-    moved = chance(draw, 4)
+    moved = chance(draw, 2)
     for at in range(draw(st.integers(1, 3))):
         fields[f"f{at}"] = FieldSpec(draw(st.sampled_from(WITH_OLD_FORMS if moved else COMMON)))
     if plain_table:
@@ -74,7 +74,7 @@ def _drafts(draw: st.DrawFn, number: int, shared: Kind, plain_table: bool) -> _D
     constant = draw(st.sampled_from(["P", "P", "P", f"E{number}"]))
     partition = (Segment(constant), Segment("", "p", shared.forms[0]))
     rest = {name: each for name, each in fields.items() if name != "p"}
-    if number == 0 and chance(draw, 4):  # such a parent can own others
+    if number == 0 and chance(draw, 3):  # such a parent can own others
         sort_template: tuple[Segment, ...] = (Segment(draw(st.sampled_from(CONSTANTS))),)
     else:
         sort_template = _template(draw, rest, least=draw(st.integers(0, 1)), ends=True)
@@ -92,7 +92,7 @@ def _vary_fields(draw: st.DrawFn, draft: _Draft) -> None:
             forms = [form for attribute in draft.key.attributes for held, form in attribute.parts if held == name]
             templates = all(attribute.template is not None for attribute in draft.key.attributes)
             if templates and any(form.lossless for form in forms):
-                draft.fields[name] = replace(each, in_key=chance(draw, 5))
+                draft.fields[name] = replace(each, in_key=chance(draw, 3))
         elif chance(draw, 3):
             draft.fields[name] = replace(each, optional=True, default="None")
         elif chance(draw, 4):

@@ -108,7 +108,7 @@ def _releases(draw: st.DrawFn, entity: EntitySpec, run: Run) -> Write:
 def _single(draw: st.DrawFn, kind: str, entity: EntitySpec, run: Run, alone: bool = True) -> Write:
     state = run.state
     if kind in ("create", "put"):
-        when = draw(conditions(entity)) if kind == "create" and alone and chance(draw, 6) else None
+        when = draw(conditions(entity, in_key=True)) if kind == "create" and alone and chance(draw, 6) else None
         return Write(kind, entity, draw(entity_values(entity, run)), when=when)
     key = draw(_targets(entity, state))
     stored = next((each for each in state.stored(entity) if identity(entity, each) == identity(entity, key)), None)
@@ -119,7 +119,7 @@ def _single(draw: st.DrawFn, kind: str, entity: EntitySpec, run: Run, alone: boo
         held = {name: (stored or key)[name] for name in entity.key.fields}
         values = draw(entity_values(entity, run)) | held
         return Write(kind, entity, values, version=version or 1 if entity.version else None)
-    when = draw(conditions(entity)) if chance(draw, 3) else None
+    when = draw(conditions(entity, in_key=True)) if chance(draw, 3) else None
     if kind == "check":
         return Write(kind, entity, key=key, when=when or FIRST_STATE)
     if kind == "delete":

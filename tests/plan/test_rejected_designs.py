@@ -315,3 +315,38 @@ def test_design_is_rejected_with_what_to_write(declare: Callable[[], Table]) -> 
     with pytest.raises(DesignError) as rejection:
         load()
     assert str(rejection.value).endswith(REJECTED[declare])
+
+
+@pytest.mark.parametrize(
+    ("key", "old", "field"),
+    [
+        (("A#{a}", "{at:month}"), ("A#{a:plain}", "{at:plain}"), "at"),
+        (("A#{a}", "X"), ("A#{a:plain}", "{at:plain}"), "at"),
+        (("A#{a:fold}", "{at}"), ("A#{a:plain}", "{at:plain}"), "a"),
+        (("A#{a:shard(4)}", "{at}"), ("A#{a:plain}", "{at:plain}"), "a"),
+    ],
+)
+def test_old_key_that_todays_key_does_not_tell_is_rejected(
+    key: tuple[str, str], old: tuple[str, str], field: str
+) -> None:
+    things = Table("things", "PK", "SK")
+
+    class Thing(Entity, table=things, key=key, old_keys=[old]):
+        a: str
+        at: datetime
+
+    with pytest.raises(
+        DesignError, match=rf"^Thing\.{field}: an old key holds it .* would have one key; write {{{field}}}"
+    ):
+        prove("things", things)
+
+
+@pytest.mark.parametrize("old", [("A#{a:plain}", "{at:plain}"), ("OLD", "{at:month}#{a:plain}")])
+def test_old_key_whose_parts_todays_key_tells_is_accepted(old: tuple[str, str]) -> None:
+    things = Table("things", "PK", "SK")
+
+    class Thing(Entity, table=things, key=("A#{a}", "{at:month}#{at}"), old_keys=[old]):
+        a: str
+        at: datetime
+
+    assert prove("things", things).tables == (things,)

@@ -407,6 +407,12 @@ class ShardPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
     def matches(self, text: str) -> bool:
         return text in self.language
 
+    def check_shard(self, value: Any) -> None:
+        """A ValueError where a number is not that of a shard, or another value has no shard."""
+        outside = isinstance(value, int) and not 0 <= value < self.count
+        if outside or value is None or isinstance(value, bool | list | tuple | set | dict):
+            raise ValueError(f"{value!r} is not a shard; pass a number from 0 to {self.count - 1}")
+
 
 class DescendingPart(KeyPart, msgspec.Struct, frozen=True):
     """A fixed-width form whose texts sort in reverse."""

@@ -86,5 +86,5 @@ def day_of(value: date) -> date:
     if isinstance(value, datetime):
         return in_utc(value).date()
     if not isinstance(value, date):
-        raise ValueError(f"{value!r} is not a date")
+        raise FaultyValue(Fault("type", "date", type(value).__name__))
     return value

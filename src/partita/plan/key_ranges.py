@@ -61,17 +61,10 @@ class Piece(msgspec.Struct, frozen=True):
 def segment_text(segment: Segment, value: Any, *, whole: bool = False) -> str:
     """The segment's text; a query names a shard by its number, a get by the value (`whole`)."""
     if isinstance(segment.form, ShardPart) and not whole:
-        check_shard(segment.form, value)
+        segment.form.check_shard(value)
         if isinstance(value, int):
             return segment.constant + str(value)
     return segment.text(value)
-
-
-def check_shard(form: ShardPart, value: Any) -> None:
-    """A ValueError where a number is not that of a shard, or another value has no shard."""
-    outside = isinstance(value, int) and not 0 <= value < form.count
-    if outside or value is None or isinstance(value, bool | list | tuple | set | dict):
-        raise ValueError(f"{value!r} is not a shard; pass a number from 0 to {form.count - 1}")
 
 
 class FixedKey(msgspec.Struct, frozen=True):

@@ -453,7 +453,7 @@ def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> 
 def _listed(values: Any) -> list[Any]:
     """The values of a fan-out; text and bytes are one value, not a list of characters."""
     if isinstance(values, str | bytes | Mapping):
-        raise TypeError("it is not a list")
+        raise FaultyValue(Fault("type", "list", type_name(type(values))))
     return list(values)
 
 
@@ -461,7 +461,7 @@ def _fault_of_list(plan: Plan, slot: Slot, given: Any) -> Exception | None:
     """The fault of the argument of a fan-out."""
     try:
         values = _listed(given)
-    except (TypeError, DesignError):
+    except (TypeError, FaultyValue, DesignError):
         return FaultyValue(Fault("type", "list", type_name(type(given))))
     return next((fault for each in values if (fault := _fault_of(plan, slot, each)) is not None), None)
 
@@ -478,7 +478,7 @@ def _fault_of(plan: Plan, slot: Slot, given: Any) -> Exception | None:
         return wrong_type
     try:
         if isinstance(slot.form, ShardPart) and not plan.read.single:
-            key_ranges.check_shard(slot.form, given)
+            slot.form.check_shard(given)
         _ = slot.form.write(given) if slot.form is not None else encode_attributes(plan.model, {slot.field: given})
     except _VALUE_ERRORS as error:
         return error if fits or isinstance(error, FaultyValue) else wrong_type
@@ -519,7 +519,7 @@ def attribute_value(model: Model, attribute: KeyAttribute, value: Any) -> Attrib
     is_time = isinstance(value, range_conditions.Text)
     if (is_time and kind is not datetime) or not (is_time or is_comparable(value, kind)):
         given = datetime if is_time else type(value)
-        raise TypeError(str(Fault("type", type_name(kind), type_name(given))))
+        raise FaultyValue(Fault("type", type_name(kind), type_name(given)))
     if is_time:
         return {"S": value.text}
     found = encode_attributes(model, {attribute.field: value}).get(attribute.name)

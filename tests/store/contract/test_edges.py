@@ -169,11 +169,11 @@ def test_plain_key_is_the_same_for_composed_and_decomposed_text(edges: Store) ->
 
 
 def test_index_key_is_never_empty(edges: Store) -> None:
-    with pytest.raises(InvalidValue, match=r"^boxes_named.name: empty text cannot be part of a key$"):
+    with pytest.raises(InvalidValue, match=r"^Box.name: empty text cannot be part of a key$"):
         edges.create(Box(box_id="b", name=""))
     edges.create(Box(box_id="b", name="x"))
     with (
-        pytest.raises(InvalidValue, match=r"^boxes_named.name: empty text cannot be part of a key$"),
+        pytest.raises(InvalidValue, match=r"^Box.name: empty text cannot be part of a key$"),
         edges.change(box("b")) as draft,
     ):
         draft.name = ""

@@ -1,11 +1,12 @@
 """The proof of a table: items of two entities, or an item and a guard, can never have the same key."""
 
+from collections.abc import Iterator
 from itertools import combinations
 
 from partita.design.conditions import Condition
 from partita.design.key_parts import DescendingPart, KeyPart, NumberPart, descends
 from partita.design.key_templates import Template
-from partita.design.models import Model
+from partita.design.models import KeyAttribute, Model
 from partita.design.tables import Table
 from partita.errors import DesignError
 from partita.plan.effects import OWNER
@@ -17,6 +18,7 @@ def prove_table(table: Table) -> None:
     for model in table.models:
         _check_one_writer(model)
         _check_guards(table, model)
+        _check_old_parts(model)
         _check_old_digits(model)
     stored = [key for model in table.models for key in table_keys(model)]
     for one, other in combinations(stored, 2):
@@ -70,6 +72,32 @@ def _check_one_writer(model: Model) -> None:
                     f"{first} and {other} both write {name!r}, and not the same text under the same condition",
                     "give one of the indexes an attribute of its own",
                 )
+
+
+def _check_old_parts(model: Model) -> None:
+    """Today's key tells every part of an old key: else two items under old keys would have one key of today."""
+    whole = {field for each in model.key.attributes for field in _whole_fields(each)}
+    for old in model.old_keys:
+        for attribute in old.attributes:
+            missing = next((field for field in attribute.fields if field not in whole), None)
+            if missing is not None:
+                raise DesignError(
+                    f"{model.name}.{missing}",
+                    f"an old key holds it ({_source(attribute)}), and the key does not hold it as a whole: "
+                    "two items under old keys would have one key",
+                    f"write {{{missing}}} in the key, or remove the old key",
+                )
+
+
+def _whole_fields(attribute: KeyAttribute) -> Iterator[str]:
+    if attribute.template is None:
+        yield from attribute.fields
+    else:
+        yield from (each.field for each in attribute.template.parts if each.field and each.form and each.form.lossless)
+
+
+def _source(attribute: KeyAttribute) -> str:
+    return attribute.name if attribute.template is None else attribute.template.source
 
 
 def _check_old_digits(model: Model) -> None:
