@@ -538,3 +538,16 @@ def test_collection_by_a_plain_key_of_two_types_has_no_range() -> None:
         DesignError, match=r"^since: 'mark' is datetime in Visit and str in Label, so their keys cannot"
     ):
         prove("typed", typed)
+
+
+def test_get_of_a_sharded_number_names_it_by_its_value() -> None:
+    forms = table()
+
+    class Card(Entity, table=forms, key=("P#{p}", "{n:shard(4)}#{n:3}")):
+        p: str
+        n: int
+
+    db = opened(forms)
+    stored_cards = [db.create(Card(p="p", n=number)) for number in (0, 3, 4, 99)]
+    assert [db.get(get(Card, "p", each.n)) for each in stored_cards] == stored_cards
+    assert db.delete(get(Card, "p", 99)) == stored_cards[-1]

@@ -374,7 +374,7 @@ def _piece(written: Segment, named: Segment, given: dict[Any, Any], whole: bool)
     if named.field is None:
         return Piece(written)
     own = _part_name(named.field, named.form, whole) in given
-    return Piece(written, _value(named, given, whole), whole=not own)
+    return Piece(written, _value(named, given, whole), whole=whole or not own)
 
 
 def _fixed_if_given(attribute: KeyAttribute, given: dict[Any, Any], whole: bool) -> FixedKey | None:
