@@ -547,7 +547,8 @@ def test_get_of_a_sharded_number_names_it_by_its_value() -> None:
         p: str
         n: int
 
-    db = opened(forms)
+    db = connect("memory:", prove("forms", forms), maintain=False)
+    db.create_tables()
     stored_cards = [db.create(Card(p="p", n=number)) for number in (0, 3, 4, 99)]
     assert [db.get(get(Card, "p", each.n)) for each in stored_cards] == stored_cards
     assert db.delete(get(Card, "p", 99)) == stored_cards[-1]
