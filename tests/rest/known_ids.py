@@ -35,7 +35,5 @@ def known_ids(client: Client, name: str) -> dict[str, list[str]]:
         assert reply.status == 200, path
         for member, text in _named(reply.json["items"][:5]):
             found.setdefault(member, []).append(text)
-    if name == "nbhd":
-        found["neighborhood_id"] = found["id"]
     people = next(found[each] for each in ("did", "author_id", "user_id", "seller_id") if each in found)
-    return {"user_id": people, "company_id": people, "user_did": people, **found}
+    return {"user_id": people, "company_id": people, **found}

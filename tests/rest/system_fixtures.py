@@ -117,8 +117,8 @@ def nbhd(service: Nbhd, owner: str) -> Things:
     return {
         "did": owner,
         "handle": f"user{number}.bsky.social",
-        "neighborhood_id": at.id,
-        "hidden_id": hidden.id,
+        "neighborhood_id": at.neighborhood_id,
+        "hidden_id": hidden.neighborhood_id,
         "slug": at.slug,
         "hidden_slug": hidden.slug,
         "site_id": site.site_id,

@@ -178,7 +178,7 @@ def test_memberships_carry_their_neighborhoods(five: Client) -> None:
     did = "did:plc:related"
     me = nbhd.by(did)
     me.post("/users", {"bluesky_handle": "related.bsky.social", "display_name": "R"})
-    place = me.post("/neighborhoods", {"name": "Related Street", "privacy": "private"}).json["id"]
+    place = me.post("/neighborhoods", {"name": "Related Street", "privacy": "private"}).json["neighborhood_id"]
     (membership,) = me.get(f"/users/{did}/memberships?include=neighborhood").json["items"]
     assert membership["neighborhood"]["name"] == "Related Street"
     assert nbhd.get(f"/neighborhoods/by-id?ids={place}").json["missing"] == [place]

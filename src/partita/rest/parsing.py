@@ -87,9 +87,16 @@ def _inner(kind: inspect.Type, step: Step) -> inspect.Type:
     return inspect.AnyType()
 
 
-def _alternatives(kind: inspect.Type) -> tuple[inspect.Type, ...]:
-    inner = kind.type if isinstance(kind, inspect.Metadata) else kind
-    return inner.types if isinstance(inner, inspect.UnionType) else (inner,)
+def _alternatives(kind: inspect.Type) -> Iterator[inspect.Type]:
+    """The types of a union, or the one type."""
+    match kind:
+        case inspect.Metadata():
+            yield from _alternatives(kind.type)
+        case inspect.UnionType():
+            for each in kind.types:
+                yield from _alternatives(each)
+        case _:
+            yield kind
 
 
 def _known_values(kind: inspect.Type) -> Sequence[Any]:

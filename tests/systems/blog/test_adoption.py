@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from partita import InvalidValue, NotFound, Store
+from partita import InvalidValue, Store
 from partita.dynamodb.requests import DeleteItem, PutItem
 from partita.store.adoption import Adoption
 from partita_systems.blog import design as d
 from partita_systems.blog.adoption import adopt
 from partita_systems.blog.service import Blog
+from partita_systems.errors import NotPublished
 from tests.systems.blog.conftest import disk
 from tests.systems.blog.rows import (
     AT,
@@ -58,7 +59,7 @@ def test_a_post_with_its_text_inside_can_be_read_and_edited(blog: Blog, db: Stor
 def test_a_post_without_a_status_is_published_if_it_has_a_day_of_publication(blog: Blog, db: Store) -> None:
     put(db, "POST#p2", "POST#p2", postId="p2", authorId="au", title="Rascunho")
     assert db.one(d.post("p2")).status == d.PostStatus.DRAFT
-    with pytest.raises(NotFound):
+    with pytest.raises(NotPublished):
         blog.like("u9", "p2")
     assert blog.like("u9", "p1")
     assert [each.post_id for each in blog.categories.posts("k1").items] == ["p1"]

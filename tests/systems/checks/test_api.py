@@ -37,6 +37,12 @@ def test_the_example_item_of_the_document_is_served(anonymous: Client, db: Store
     assert owner.delete("/checks/abcdef").status == 204
 
 
+def test_address_without_a_user_is_a_404(admin: Client, ana: Client) -> None:
+    assert admin.get("/users?email=ana@example.com").json["userId"] == "ana"
+    missing = admin.get("/users?email=nobody@example.com")
+    assert (missing.status, missing.json["detail"]) == (404, "User nobody@example.com does not exist")
+
+
 def test_the_limit_error_names_the_limit_and_the_count(ana: Client) -> None:
     for _ in range(5):
         new_check(ana)

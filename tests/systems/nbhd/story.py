@@ -30,13 +30,13 @@ def people(story: StoryRecorder, nbhd: Nbhd) -> None:
 def neighborhood(story: StoryRecorder, nbhd: Nbhd) -> str:
     story.advance(hours=1)
     story("Alice creates a neighborhood. One transaction reserves the slug and counts her as the first member.")
-    home = nbhd.create_neighborhood(ALICE, "Downtown Collective").id
+    home = nbhd.create_neighborhood(ALICE, "Downtown Collective").neighborhood_id
     story("Bora tries to use the same name. Nothing is written.")
     story.show_error(lambda: nbhd.create_neighborhood(BORA, "Downtown collective"), NotUnique)
     story("She finds the neighborhood by its slug (guard, then neighborhood) and joins it.")
     found = nbhd.find_by_slug("downtown-collective")
     assert found is not None
-    nbhd.join(found.id, BORA)
+    nbhd.join(found.neighborhood_id, BORA)
     story("How many members are there, and which neighborhoods is Bora in?")
     story.show(story.db.one(d.neighborhood(home)).member_count)
     story.show([each.name for each in nbhd.neighborhoods_of(BORA).items])

@@ -136,7 +136,7 @@ def changed_nothing(done: Adoption) -> bool:
 def test_every_item_of_the_document_can_be_read(db: Store) -> None:
     assert db.one(d.user(ALICE)).bio == "Community organizer"
     assert db.one(d.neighborhood(HOME)).settings == d.Settings()
-    assert [each.user_did for each in db(d.members(HOME))] == [ALICE]
+    assert [each.did for each in db(d.members(HOME))] == [ALICE]
     assert [each.neighborhood_id for each in db(d.memberships_of_user(ALICE))] == [HOME]
     assert [each.config["author"] for each in db(d.sites_of_user(ALICE))] == ["Alice"]
     assert [(each.job_id, each.started_at, each.error) for each in db(d.builds_of_site(SITE))] == [(JOB, BEGUN, None)]
@@ -192,7 +192,7 @@ def test_adoption_creates_guards_counts_index_keys_and_expiry(nbhd: Nbhd, db: St
     done = adopt(db)
     assert (done.refused, done.unknown) == ([], [])
     assert [each.did for each in db(d.users())] == [ALICE]
-    assert [(each.id, each.member_count) for each in db(d.neighborhoods())] == [(HOME, 1)]
+    assert [(each.neighborhood_id, each.member_count) for each in db(d.neighborhoods())] == [(HOME, 1)]
     assert nbhd.find_by_handle("alice@bsky.social") == db.one(d.user(ALICE))
     assert nbhd.find_by_slug("downtown-collective") == db.one(d.neighborhood(HOME))
     assert nbhd.find_by_subdomain("alice") == db.one(d.site(ALICE, SITE))

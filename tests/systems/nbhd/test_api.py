@@ -13,8 +13,8 @@ from tests.systems.nbhd.conftest import ALICE, BORA, CHLOE, disk
 @pytest.fixture
 def bora(nbhd: Nbhd, downtown: d.Neighborhood, anonymous: Client) -> Client:
     """A client of Bora, who is an admin of Downtown."""
-    nbhd.join(downtown.id, BORA)
-    nbhd.set_role(downtown.id, BORA, d.Role.ADMIN)
+    nbhd.join(downtown.neighborhood_id, BORA)
+    nbhd.set_role(downtown.neighborhood_id, BORA, d.Role.ADMIN)
     return anonymous.by(BORA)
 
 
@@ -24,7 +24,7 @@ def bora(nbhd: Nbhd, downtown: d.Neighborhood, anonymous: Client) -> Client:
 def test_a_deleted_account_loses_its_admin_rights(
     nbhd: Nbhd, db: Store, downtown: d.Neighborhood, bora: Client
 ) -> None:
-    home = f"/neighborhoods/{downtown.id}"
+    home = f"/neighborhoods/{downtown.neighborhood_id}"
     assert bora.patch(home, {"description": "Ours"}).status == 200
     nbhd.delete_account(BORA)
     before = disk(db)
@@ -43,8 +43,8 @@ def test_a_deleted_account_has_no_rights_before_its_memberships_are_inactive(
 ) -> None:
     with db.change(d.user(BORA)) as draft:
         draft.deleted_at = db.now()
-    assert db.one(d.member(downtown.id, BORA)).status == d.MembershipStatus.ACTIVE
-    assert bora.patch(f"/neighborhoods/{downtown.id}", {"description": "Mine"}).status == 403
+    assert db.one(d.member(downtown.neighborhood_id, BORA)).status == d.MembershipStatus.ACTIVE
+    assert bora.patch(f"/neighborhoods/{downtown.neighborhood_id}", {"description": "Mine"}).status == 403
 
 
 def test_a_deleted_account_cannot_change_its_profile_or_its_sites(
@@ -73,8 +73,8 @@ def test_a_deleted_account_cannot_delete_or_restore_anything(
     other = nbhd.create_site(ALICE, "Old", "blog", "old").site_id
     nbhd.delete_site(ALICE, other)
     job = nbhd.start_build(ALICE, blog.site_id).job_id
-    nbhd.join(downtown.id, BORA)
-    nbhd.set_role(downtown.id, BORA, d.Role.ADMIN)
+    nbhd.join(downtown.neighborhood_id, BORA)
+    nbhd.set_role(downtown.neighborhood_id, BORA, d.Role.ADMIN)
     nbhd.delete_account(ALICE)
     alice, site = anonymous.by(ALICE), f"/users/{ALICE}/sites/{blog.site_id}"
     before = disk(db)
@@ -82,7 +82,7 @@ def test_a_deleted_account_cannot_delete_or_restore_anything(
         alice.delete(site),
         alice.post(f"/users/{ALICE}/deleted-sites/{other}/restoration"),
         alice.delete(f"{site}/builds/{job}"),
-        alice.delete(f"/neighborhoods/{downtown.id}/members/{ALICE}"),
+        alice.delete(f"/neighborhoods/{downtown.neighborhood_id}/members/{ALICE}"),
     ]
     assert [each.status for each in responses] == [403] * 4
     assert disk(db) == before
@@ -128,7 +128,9 @@ def test_a_deleted_account_is_not_listed_as_a_member_until_it_is_restored(
     nbhd: Nbhd, downtown: d.Neighborhood, bora: Client, anonymous: Client
 ) -> None:
     def listed() -> list[str]:
-        return [each["user_did"] for each in anonymous.get(f"/neighborhoods/{downtown.id}/members").json["items"]]
+        return [
+            each["did"] for each in anonymous.get(f"/neighborhoods/{downtown.neighborhood_id}/members").json["items"]
+        ]
 
     assert listed() == [ALICE, BORA]
     nbhd.delete_account(BORA)
@@ -142,11 +144,11 @@ def test_a_deleted_account_is_not_listed_as_a_member_until_it_is_restored(
 
 def test_a_setting_that_is_left_out_stays_unchanged(nbhd: Nbhd, db: Store, anonymous: Client) -> None:
     home = nbhd.create_neighborhood(ALICE, "Strict", settings=d.Settings(require_email_verification=True))
-    alice, path = anonymous.by(ALICE), f"/neighborhoods/{home.id}"
+    alice, path = anonymous.by(ALICE), f"/neighborhoods/{home.neighborhood_id}"
     changed = alice.patch(path, {"settings": {"allow_site_creation": False}})
     assert changed.json["settings"] == {"allow_site_creation": False, "require_email_verification": True}
     assert alice.patch(path, {"settings": {}}).json["settings"] == changed.json["settings"]
-    assert db.one(d.neighborhood(home.id)).settings == d.Settings(
+    assert db.one(d.neighborhood(home.neighborhood_id)).settings == d.Settings(
         allow_site_creation=False, require_email_verification=True
     )
 
@@ -158,7 +160,7 @@ def test_a_blank_text_is_rejected_naming_the_field(
     for reply, field in (
         (anonymous.by("did:plc:new").post("/users", {"bluesky_handle": "n.x", "display_name": " "}), "display_name"),
         (alice.patch(f"/users/{ALICE}", {"display_name": "\t"}), "display_name"),
-        (alice.patch(f"/neighborhoods/{downtown.id}", {"name": "\u3000"}), "name"),
+        (alice.patch(f"/neighborhoods/{downtown.neighborhood_id}", {"name": "\u3000"}), "name"),
         (alice.post(f"/users/{ALICE}/sites", site | {"title": " "}), "title"),
         (alice.patch(f"/users/{ALICE}/sites/{blog.site_id}", {"title": " "}), "title"),
     ):
@@ -181,7 +183,7 @@ def test_a_site_of_an_unknown_neighborhood_is_rejected(anonymous: Client) -> Non
 def test_an_unknown_nested_member_is_rejected_naming_the_field(
     nbhd: Nbhd, db: Store, downtown: d.Neighborhood, anonymous: Client
 ) -> None:
-    alice, path = anonymous.by(ALICE), f"/neighborhoods/{downtown.id}"
+    alice, path = anonymous.by(ALICE), f"/neighborhoods/{downtown.neighborhood_id}"
     before = disk(db)
     image = {"avatar": {"url": "https://cdn/a.jpg", "zzz": 1}}
     responses = [

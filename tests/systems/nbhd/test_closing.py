@@ -19,11 +19,11 @@ MOMENTS = range(1, 40)
 def full(nbhd: Nbhd, downtown: d.Neighborhood, clock: Clock) -> str:
     """The id of Downtown with Bora, and Chloé, whose account is deleted."""
     clock.passes(days=1)
-    nbhd.join(downtown.id, BORA)
-    nbhd.join(downtown.id, CHLOE)
+    nbhd.join(downtown.neighborhood_id, BORA)
+    nbhd.join(downtown.neighborhood_id, CHLOE)
     nbhd.delete_account(CHLOE)
     clock.passes(days=1)
-    return downtown.id
+    return downtown.neighborhood_id
 
 
 def left_behind(db: Store, home: str) -> list[str]:

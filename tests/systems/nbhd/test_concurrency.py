@@ -63,14 +63,14 @@ def test_of_many_concurrent_uses_of_one_name_exactly_one_succeeds(db: Store, nbh
 
 def test_of_many_renames_to_one_slug_one_succeeds_and_the_others_keep_theirs(db: Store, nbhd: Nbhd) -> None:
     homes = [nbhd.create_neighborhood(PEOPLE[0], f"Home {number}") for number in range(THREADS)]
-    assert successes(lambda home: nbhd.rename(home.id, "Dream"), homes, NotUnique) == 1
+    assert successes(lambda home: nbhd.rename(home.neighborhood_id, "Dream"), homes, NotUnique) == 1
     by_old_slug = [nbhd.find_by_slug(home.slug) for home in homes]
     assert sum(each is None for each in by_old_slug) == 1
     assert nbhd.find_by_slug("dream") is not None
 
 
 def test_concurrent_joining_and_leaving_is_counted_exactly(db: Store, nbhd: Nbhd) -> None:
-    home = nbhd.create_neighborhood(PEOPLE[0], "Downtown").id
+    home = nbhd.create_neighborhood(PEOPLE[0], "Downtown").neighborhood_id
     assert successes(lambda did: nbhd.join(home, did), PEOPLE[1:] * 3, AlreadyExists) == THREADS - 1
     assert count(db, home) == (THREADS, THREADS)
     assert successes(lambda did: nbhd.leave(home, did), PEOPLE[1:4] * 3, NotFound) == 3
@@ -88,7 +88,7 @@ def test_concurrent_joining_and_leaving_is_counted_exactly(db: Store, nbhd: Nbhd
 
 
 def test_deleting_accounts_while_others_join_leaves_an_exact_count(db: Store, nbhd: Nbhd) -> None:
-    home = nbhd.create_neighborhood(PEOPLE[0], "Downtown").id
+    home = nbhd.create_neighborhood(PEOPLE[0], "Downtown").neighborhood_id
 
     def join_or_delete_account(number: int) -> None:
         did = PEOPLE[1 + number // 2]
@@ -104,7 +104,7 @@ def test_deleting_accounts_while_others_join_leaves_an_exact_count(db: Store, nb
 
 
 def test_joining_during_a_closing_leaves_history_and_no_membership(db: Store, nbhd: Nbhd) -> None:
-    home = nbhd.create_neighborhood(PEOPLE[0], "Downtown").id
+    home = nbhd.create_neighborhood(PEOPLE[0], "Downtown").neighborhood_id
 
     def join(number: int) -> None:
         nbhd.close(home, PEOPLE[0]) if number == THREADS // 2 else nbhd.join(home, PEOPLE[number])
@@ -140,7 +140,7 @@ def test_admins_who_leave_step_down_or_delete_accounts_at_once_leave_one_admin(d
     dids = [f"did:plc:admin{number}" for number in range(9)]
     for number, did in enumerate(dids):
         nbhd.register(did, f"a{number}.bsky.social", "Admin")
-    home = nbhd.create_neighborhood(dids[0], "Crowded").id
+    home = nbhd.create_neighborhood(dids[0], "Crowded").neighborhood_id
     for did in dids[1:]:
         nbhd.join(home, did)
         nbhd.set_role(home, did, d.Role.ADMIN)
@@ -153,14 +153,14 @@ def test_admins_who_leave_step_down_or_delete_accounts_at_once_leave_one_admin(d
     assert ended == len(dids) - 1
     admins = [each for each in db(d.members(home)) if each.role == d.Role.ADMIN]
     assert len(admins) == db.one(d.neighborhood(home), consistent=True).admin_count == 1
-    assert db.one(d.user(admins[0].user_did), consistent=True).administered_count == 1
+    assert db.one(d.user(admins[0].did), consistent=True).administered_count == 1
 
 
 def test_of_many_joins_with_one_invitation_one_succeeds(db: Store, nbhd: Nbhd) -> None:
     creator, guest = "did:plc:creator", "did:plc:guest"
     nbhd.register(creator, "creator.bsky.social", "C")
     nbhd.register(guest, "guest.bsky.social", "G")
-    home = nbhd.create_neighborhood(creator, "Private", privacy=d.Privacy.PRIVATE).id
+    home = nbhd.create_neighborhood(creator, "Private", privacy=d.Privacy.PRIVATE).neighborhood_id
     nbhd.invite(home, guest, creator)
     assert successes(lambda _: nbhd.join(home, guest), range(12), NotFound, AlreadyExists) == 1
     assert count(db, home) == (2, 2)

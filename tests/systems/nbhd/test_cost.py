@@ -23,7 +23,7 @@ PAGE = Path(d.__file__).with_name("page.md")
 
 def calls(nbhd: Nbhd, clock: Clock) -> list[Get[Any] | Query[Any]]:
     """Every pattern with arguments that find something."""
-    home = nbhd.create_neighborhood(ALICE, "Downtown").id
+    home = nbhd.create_neighborhood(ALICE, "Downtown").neighborhood_id
     nbhd.join(home, BORA)
     left = nbhd.leave(home, BORA).left_at
     site = nbhd.create_site(ALICE, "Blog", "blog", "alice", {"posts": []}).site_id
@@ -51,8 +51,8 @@ def crowd(clock: Clock) -> Iterator[Any]:
     for number in range(CROWD):
         did, home, site = f"did:plc:{number}", f"n_{number}", f"s_{number}"
         yield d.User(did=did, bluesky_handle=f"h{number}.bsky.social", display_name="Somebody", created_at=at)
-        yield d.Neighborhood(id=home, name="Elsewhere", slug=f"e{number}", creator_did=did, created_at=at)
-        yield d.Membership(neighborhood_id=home, user_did=did, joined_at=at)
+        yield d.Neighborhood(neighborhood_id=home, name="Elsewhere", slug=f"e{number}", creator_did=did, created_at=at)
+        yield d.Membership(neighborhood_id=home, did=did, joined_at=at)
         yield d.PastMembership(neighborhood_id=home, left_at=at, did=did, role=d.Role.MEMBER, member_since=at)
         for shelf, name in ((d.Shelf.SITE, site), (d.Shelf.DELETED, f"{site}d")):
             yield d.Site(
@@ -100,7 +100,7 @@ def test_the_neighborhoods_of_a_user_cost_one_query_and_one_batch(nbhd: Nbhd, db
 
 
 def test_joining_rewrites_one_index_summary_without_the_description(nbhd: Nbhd, db: Store) -> None:
-    home = nbhd.create_neighborhood(ALICE, "Downtown", description="A long story. " * 140).id
+    home = nbhd.create_neighborhood(ALICE, "Downtown", description="A long story. " * 140).neighborhood_id
     with db.measure() as used:
         nbhd.join(home, BORA)
     # twice each: the membership (1), the neighborhood of 2 to 3 KB (3), the check of the user (1); once each: the
@@ -111,7 +111,7 @@ def test_joining_rewrites_one_index_summary_without_the_description(nbhd: Nbhd, 
 def test_documented_units_equal_the_measured_units(nbhd: Nbhd, db: Store) -> None:
     documented = {row[1].strip(): row[3].strip() for row in map(_cells, PAGE.read_text().splitlines()) if len(row) == 6}
     site = nbhd.create_site(ALICE, "Blog", "blog", "alice").site_id
-    home = nbhd.create_neighborhood(ALICE, "Downtown").id
+    home = nbhd.create_neighborhood(ALICE, "Downtown").neighborhood_id
     operations: dict[str, Callable[[], object]] = {
         "register": lambda: nbhd.register("did:plc:dan", "dan.bsky.social", "Dan"),
         "create a neighborhood": lambda: nbhd.create_neighborhood(ALICE, "Uptown"),

@@ -20,8 +20,8 @@ def db(backend: Any, clock: Clock) -> Store:
 def test_every_entity_is_created_read_changed_and_deleted(db: Store, clock: Clock) -> None:
     now = clock()
     user = d.User(did=ALICE, bluesky_handle="alice.bsky.social", display_name="Alice")
-    home = d.Neighborhood(id="n_1", name="Downtown", slug="downtown", creator_did=ALICE)
-    member = d.Membership(neighborhood_id="n_1", user_did=ALICE, joined_at=now)
+    home = d.Neighborhood(neighborhood_id="n_1", name="Downtown", slug="downtown", creator_did=ALICE)
+    member = d.Membership(neighborhood_id="n_1", did=ALICE, joined_at=now)
     past = d.PastMembership(neighborhood_id="n_1", left_at=now, did=ALICE, role=d.Role.MEMBER, member_since=now)
     site = d.Site(did=ALICE, site_id="s_1", title="Blog", template="blog", subdomain="alice", public_url="https://a")
     job = d.BuildJob(job_id="j_1", site_id="s_1", started_at=now)
@@ -56,8 +56,8 @@ def test_every_entity_is_created_read_changed_and_deleted(db: Store, clock: Cloc
 
 def test_deleting_a_neighborhood_deletes_memberships_and_keeps_history(db: Store, clock: Clock) -> None:
     db.create(d.User(did=ALICE, bluesky_handle="alice.bsky.social", display_name="Alice"))
-    db.create(d.Neighborhood(id="n_1", name="Downtown", slug="downtown", creator_did=ALICE))
-    db.create(d.Membership(neighborhood_id="n_1", user_did=ALICE, joined_at=clock()))
+    db.create(d.Neighborhood(neighborhood_id="n_1", name="Downtown", slug="downtown", creator_did=ALICE))
+    db.create(d.Membership(neighborhood_id="n_1", did=ALICE, joined_at=clock()))
     left = d.PastMembership(
         neighborhood_id="n_1", left_at=clock(), did="did:plc:b", role=d.Role.MEMBER, member_since=clock()
     )
@@ -65,4 +65,4 @@ def test_deleting_a_neighborhood_deletes_memberships_and_keeps_history(db: Store
     db.delete(d.neighborhood("n_1"))
     assert list(db(d.memberships_of_user(ALICE))) == []
     assert [each.did for each in db(d.past_members("n_1"))] == ["did:plc:b"]
-    db.create(d.Neighborhood(id="n_2", name="Downtown", slug="downtown", creator_did=ALICE))
+    db.create(d.Neighborhood(neighborhood_id="n_2", name="Downtown", slug="downtown", creator_did=ALICE))

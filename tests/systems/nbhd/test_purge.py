@@ -19,13 +19,13 @@ _numbers = count(1)
 @pytest.fixture
 def expired(nbhd: Nbhd, downtown: d.Neighborhood, clock: Clock) -> str:
     """Bora, whose account was deleted 31 days ago, with everything that an account can have; the id of Downtown."""
-    other = nbhd.create_neighborhood(CHLOE, "Uptown").id
-    nbhd.join(downtown.id, BORA)
-    nbhd.set_role(downtown.id, BORA, d.Role.ADMIN)
+    other = nbhd.create_neighborhood(CHLOE, "Uptown").neighborhood_id
+    nbhd.join(downtown.neighborhood_id, BORA)
+    nbhd.set_role(downtown.neighborhood_id, BORA, d.Role.ADMIN)
     nbhd.join(other, BORA)
     clock.passes(days=1)
     nbhd.leave(other, BORA)
-    own = nbhd.create_neighborhood(BORA, "Bora's", "boras").id
+    own = nbhd.create_neighborhood(BORA, "Bora's", "boras").neighborhood_id
     nbhd.join(own, CHLOE)
     nbhd.set_role(own, CHLOE, d.Role.ADMIN)
     nbhd.invite(other, BORA, CHLOE)
@@ -40,7 +40,7 @@ def expired(nbhd: Nbhd, downtown: d.Neighborhood, clock: Clock) -> str:
         draft.shelf = d.Shelf.DELETED
         draft.deleted_at = clock()
     clock.passes(days=2)
-    return downtown.id
+    return downtown.neighborhood_id
 
 
 def db_at(nbhd: Nbhd) -> Store:
@@ -73,7 +73,7 @@ def test_history_stays_under_pseudonyms(nbhd: Nbhd, db: Store, expired: str) -> 
     uptown = nbhd.find_by_slug("uptown")
     assert uptown is not None
     nbhd.purge(BORA)
-    past = [each for home in (expired, uptown.id) for each in db(d.past_members(home))]
+    past = [each for home in (expired, uptown.neighborhood_id) for each in db(d.past_members(home))]
     assert [each.role for each in past] == [d.Role.ADMIN, d.Role.MEMBER]
     assert all(each.did.startswith("did:purged:") for each in past)
     assert len({each.did for each in past}) == 2
@@ -85,7 +85,7 @@ def test_the_neighborhood_of_a_purged_creator_names_no_creator(nbhd: Nbhd, db: S
     own = nbhd.find_by_slug("boras")
     assert own is not None
     assert own.creator_did is None
-    assert db.one(d.neighborhood(own.id)).admin_count == 1
+    assert db.one(d.neighborhood(own.neighborhood_id)).admin_count == 1
 
 
 @pytest.mark.parametrize("stored", [True, False], ids=["profile still stored", "profile deleted by time to live"])
@@ -98,7 +98,7 @@ def test_the_same_did_registers_from_nothing(nbhd: Nbhd, db: Store, expired: str
     assert list(db(d.sites_of_user(BORA))) == []
     assert [type(each) for each in db(d.account(BORA))] == [d.User]
     assert nbhd.find_by_subdomain("market") is None
-    assert [each.user_did for each in db(d.members(expired))] == [ALICE]
+    assert [each.did for each in db(d.members(expired))] == [ALICE]
 
 
 def test_leftovers_without_a_purge_item_are_purged_at_registration(nbhd: Nbhd, db: Store, expired: str) -> None:
@@ -110,7 +110,7 @@ def test_leftovers_without_a_purge_item_are_purged_at_registration(nbhd: Nbhd, d
 
 
 def test_the_job_purges_what_is_due(nbhd: Nbhd, db: Store, downtown: d.Neighborhood, clock: Clock) -> None:
-    nbhd.join(downtown.id, BORA)
+    nbhd.join(downtown.neighborhood_id, BORA)
     nbhd.delete_account(BORA)
     nbhd.delete_account(CHLOE)
     clock.passes(days=29)

@@ -44,14 +44,14 @@ def test_items_on_disk_have_the_document_s_names_and_keys(nbhd: Nbhd, db: Store,
         *("PK", "SK", "did", "bluesky_handle", "bluesky_did", "display_name", "avatar_url", "bio"),
         *("created_at", "updated_at", "entity_type", "administered_count"),
     }
-    assert stored[f"NBHD#{home.id} METADATA"].keys() == {
+    assert stored[f"NBHD#{home.neighborhood_id} METADATA"].keys() == {
         *("PK", "SK", "id", "name", "slug", "description", "creator_did", "created_at", "member_count"),
         *("privacy", "settings", "entity_type", "admin_count"),
     }
-    assert stored[f"NBHD#{home.id} METADATA"]["settings"] == {
+    assert stored[f"NBHD#{home.neighborhood_id} METADATA"]["settings"] == {
         "M": {"allow_site_creation": {"BOOL": True}, "require_email_verification": {"BOOL": False}}
     }
-    assert stored[f"NBHD#{home.id} MEMBER#did:plc:dan"].keys() == {
+    assert stored[f"NBHD#{home.neighborhood_id} MEMBER#did:plc:dan"].keys() == {
         "PK",
         "SK",
         "role",
@@ -98,9 +98,12 @@ def test_users_and_neighborhoods_write_entity_type_and_are_listed_newest_first(
     uptown = nbhd.create_neighborhood(BORA, "Uptown")
     assert next(iter(db(d.users()))).did == "did:plc:dan"
     assert len(list(db(d.users()))) == 4
-    assert [each.id for each in db(d.neighborhoods())] == [uptown.id, downtown.id]
+    assert [each.neighborhood_id for each in db(d.neighborhoods())] == [
+        uptown.neighborhood_id,
+        downtown.neighborhood_id,
+    ]
     assert disk(db)["USER#did:plc:dan PROFILE"]["entity_type"] == {"S": "USER"}
-    assert disk(db)[f"NBHD#{uptown.id} METADATA"]["entity_type"] == {"S": "NBHD"}
+    assert disk(db)[f"NBHD#{uptown.neighborhood_id} METADATA"]["entity_type"] == {"S": "NBHD"}
 
 
 def test_users_of_a_month_include_its_first_and_last_microsecond(nbhd: Nbhd, db: Store, clock: Clock) -> None:
@@ -119,12 +122,12 @@ def test_users_of_a_month_include_its_first_and_last_microsecond(nbhd: Nbhd, db:
 def test_a_private_neighborhood_leaves_the_list_and_keeps_its_slug(
     nbhd: Nbhd, db: Store, downtown: d.Neighborhood
 ) -> None:
-    nbhd.set_privacy(downtown.id, d.Privacy.PRIVATE)
+    nbhd.set_privacy(downtown.neighborhood_id, d.Privacy.PRIVATE)
     assert list(db(d.neighborhoods())) == []
-    assert "entity_type" not in disk(db)[f"NBHD#{downtown.id} METADATA"]
-    assert nbhd.find_by_slug("downtown-collective") == db.one(d.neighborhood(downtown.id))
-    nbhd.set_privacy(downtown.id, d.Privacy.PUBLIC)
-    assert [each.id for each in db(d.neighborhoods())] == [downtown.id]
+    assert "entity_type" not in disk(db)[f"NBHD#{downtown.neighborhood_id} METADATA"]
+    assert nbhd.find_by_slug("downtown-collective") == db.one(d.neighborhood(downtown.neighborhood_id))
+    nbhd.set_privacy(downtown.neighborhood_id, d.Privacy.PUBLIC)
+    assert [each.neighborhood_id for each in db(d.neighborhoods())] == [downtown.neighborhood_id]
 
 
 # GSI4 "builds by site": it lists sites and no builds --------------------------------------------------------------
@@ -217,18 +220,20 @@ def test_a_slug_is_unique_and_found_by_its_guard_and_in_the_index(
     with pytest.raises(NotUnique, match=r"Neighborhood.slug: 'downtown-collective' is taken"):
         nbhd.create_neighborhood(BORA, "Downtown  COLLECTIVE!")
     assert nbhd.find_by_slug("Downtown Collective") == downtown
-    assert [each.id for each in db(d.neighborhoods_by_slug("downtown-collective"))] == [downtown.id]
+    assert [each.neighborhood_id for each in db(d.neighborhoods_by_slug("downtown-collective"))] == [
+        downtown.neighborhood_id
+    ]
 
 
 def test_renaming_reserves_the_new_slug_and_releases_the_old(nbhd: Nbhd, db: Store, downtown: d.Neighborhood) -> None:
     other = nbhd.create_neighborhood(BORA, "Uptown")
     with pytest.raises(NotUnique, match=r"Neighborhood.slug: 'uptown' is taken"):
-        nbhd.rename(downtown.id, "Uptown")
-    assert db.one(d.neighborhood(downtown.id)).name == "Downtown Collective"
-    nbhd.rename(downtown.id, "Riverside", "river-side")
+        nbhd.rename(downtown.neighborhood_id, "Uptown")
+    assert db.one(d.neighborhood(downtown.neighborhood_id)).name == "Downtown Collective"
+    nbhd.rename(downtown.neighborhood_id, "Riverside", "river-side")
     assert nbhd.find_by_slug("downtown-collective") is None
-    assert nbhd.find_by_slug("river-side") == db.one(d.neighborhood(downtown.id))
-    nbhd.rename(other.id, "Downtown Collective")
+    assert nbhd.find_by_slug("river-side") == db.one(d.neighborhood(downtown.neighborhood_id))
+    nbhd.rename(other.neighborhood_id, "Downtown Collective")
 
 
 def test_a_handle_is_unique_without_case(nbhd: Nbhd) -> None:
@@ -264,18 +269,18 @@ def test_guards_have_no_index_attributes(nbhd: Nbhd, db: Store, downtown: d.Neig
 
 
 def test_member_count_follows_joining_and_leaving(nbhd: Nbhd, db: Store, downtown: d.Neighborhood) -> None:
-    assert downtown == db.one(d.neighborhood(downtown.id))
+    assert downtown == db.one(d.neighborhood(downtown.neighborhood_id))
     assert downtown.member_count == 1
-    nbhd.join(downtown.id, BORA)
-    nbhd.join(downtown.id, CHLOE)
+    nbhd.join(downtown.neighborhood_id, BORA)
+    nbhd.join(downtown.neighborhood_id, CHLOE)
     with pytest.raises(AlreadyExists):
-        nbhd.join(downtown.id, CHLOE)
-    assert db.one(d.neighborhood(downtown.id)).member_count == 3
-    nbhd.leave(downtown.id, BORA)
+        nbhd.join(downtown.neighborhood_id, CHLOE)
+    assert db.one(d.neighborhood(downtown.neighborhood_id)).member_count == 3
+    nbhd.leave(downtown.neighborhood_id, BORA)
     with pytest.raises(NotFound):
-        nbhd.leave(downtown.id, BORA)
-    assert db.one(d.neighborhood(downtown.id)).member_count == 2
-    assert {each.user_did: each.role for each in db(d.members(downtown.id))} == {
+        nbhd.leave(downtown.neighborhood_id, BORA)
+    assert db.one(d.neighborhood(downtown.neighborhood_id)).member_count == 2
+    assert {each.did: each.role for each in db(d.members(downtown.neighborhood_id))} == {
         ALICE: d.Role.ADMIN,
         CHLOE: d.Role.MEMBER,
     }
@@ -286,7 +291,7 @@ def test_joining_requires_an_existing_user_and_neighborhood(nbhd: Nbhd, db: Stor
     with pytest.raises(ReferenceMissing, match="Membership refers to Neighborhood"):
         nbhd.join("n_none", BORA)
     with pytest.raises(ReferenceMissing, match="Membership refers to User"):
-        nbhd.join(downtown.id, "did:plc:nobody")
+        nbhd.join(downtown.neighborhood_id, "did:plc:nobody")
     with pytest.raises(ReferenceMissing, match="refers to User"):
         nbhd.create_neighborhood("did:plc:nobody", "Nowhere")
     assert disk(db) == before
@@ -296,10 +301,12 @@ def test_neighborhoods_of_a_user_are_listed_last_joined_first(nbhd: Nbhd, db: St
     homes = []
     for name in ("One", "Two", "Three"):
         clock.passes(days=1)
-        homes.append(nbhd.create_neighborhood(ALICE, name).id)
+        homes.append(nbhd.create_neighborhood(ALICE, name).neighborhood_id)
     page = nbhd.neighborhoods_of(ALICE, size=2)
-    assert [each.id for each in page.items] == [homes[2], homes[1]]
-    assert [each.id for each in nbhd.neighborhoods_of(ALICE, size=2, cursor=page.cursor).items] == [homes[0]]
+    assert [each.neighborhood_id for each in page.items] == [homes[2], homes[1]]
+    assert [each.neighborhood_id for each in nbhd.neighborhoods_of(ALICE, size=2, cursor=page.cursor).items] == [
+        homes[0]
+    ]
 
 
 # membership history for ever --------------------------------------------------------------------------------------
@@ -308,28 +315,28 @@ def test_neighborhoods_of_a_user_are_listed_last_joined_first(nbhd: Nbhd, db: St
 def test_leaving_writes_history_without_index_attributes_and_rejoining_keeps_it(
     nbhd: Nbhd, db: Store, clock: Clock, downtown: d.Neighborhood
 ) -> None:
-    joined = nbhd.join(downtown.id, BORA).joined_at
-    nbhd.set_role(downtown.id, BORA, d.Role.ADMIN)
+    joined = nbhd.join(downtown.neighborhood_id, BORA).joined_at
+    nbhd.set_role(downtown.neighborhood_id, BORA, d.Role.ADMIN)
     clock.passes(days=10)
-    past = nbhd.leave(downtown.id, BORA)
+    past = nbhd.leave(downtown.neighborhood_id, BORA)
     assert (past.role, past.member_since, past.left_at) == (d.Role.ADMIN, joined, clock())
-    assert db(d.member(downtown.id, BORA)) is None
+    assert db(d.member(downtown.neighborhood_id, BORA)) is None
     assert list(db(d.memberships_of_user(BORA))) == []
     clock.passes(days=10)
-    assert nbhd.join(downtown.id, BORA).role == d.Role.MEMBER
-    nbhd.leave(downtown.id, BORA)
-    assert [each.left_at.day for each in db(d.past_members(downtown.id))] == [21, 11]
+    assert nbhd.join(downtown.neighborhood_id, BORA).role == d.Role.MEMBER
+    nbhd.leave(downtown.neighborhood_id, BORA)
+    assert [each.left_at.day for each in db(d.past_members(downtown.neighborhood_id))] == [21, 11]
     rows = [item for key, item in disk(db).items() if " HISTORY#" in key]
     assert len(rows) == 4  # each with its link
     assert not any(row.keys() & {"user_did", "joined_at", "created_at", "entity_type"} for row in rows)
 
 
 def test_history_can_be_pseudonymised(nbhd: Nbhd, db: Store, downtown: d.Neighborhood) -> None:
-    nbhd.join(downtown.id, BORA)
-    past = nbhd.leave(downtown.id, BORA)
-    with db.change(d.past_member(downtown.id, past.left_at, BORA)) as draft:
+    nbhd.join(downtown.neighborhood_id, BORA)
+    past = nbhd.leave(downtown.neighborhood_id, BORA)
+    with db.change(d.past_member(downtown.neighborhood_id, past.left_at, BORA)) as draft:
         draft.did = "gone"
-    assert [each.did for each in db(d.past_members(downtown.id))] == ["gone"]
+    assert [each.did for each in db(d.past_members(downtown.neighborhood_id))] == ["gone"]
 
 
 # deleted sites and accounts would stay in the documented lists ----------------------------------------------------
@@ -375,12 +382,12 @@ def test_a_purged_site_releases_its_subdomain(nbhd: Nbhd, db: Store, blog: d.Sit
 def test_a_deleted_account_leaves_the_indexes_and_its_memberships_are_inactive(
     nbhd: Nbhd, db: Store, clock: Clock, downtown: d.Neighborhood
 ) -> None:
-    nbhd.join(downtown.id, BORA)
+    nbhd.join(downtown.neighborhood_id, BORA)
     nbhd.delete_account(BORA)
     assert BORA not in [each.did for each in db(d.users())]
     assert nbhd.find_by_handle("bora.bsky.social") is None
-    assert db.one(d.neighborhood(downtown.id)).member_count == 1
-    assert db.one(d.member(downtown.id, BORA)).status == d.MembershipStatus.INACTIVE
+    assert db.one(d.neighborhood(downtown.neighborhood_id)).member_count == 1
+    assert db.one(d.member(downtown.neighborhood_id, BORA)).status == d.MembershipStatus.INACTIVE
     profile = disk(db)[f"USER#{BORA} PROFILE"]
     assert "entity_type" not in profile
     assert profile["ttl"] == {"N": str(int((clock() + timedelta(days=30)).timestamp()))}
@@ -389,7 +396,7 @@ def test_a_deleted_account_leaves_the_indexes_and_its_memberships_are_inactive(
 def test_a_deleted_account_can_be_restored_within_thirty_days(
     nbhd: Nbhd, db: Store, clock: Clock, downtown: d.Neighborhood
 ) -> None:
-    nbhd.join(downtown.id, BORA)
+    nbhd.join(downtown.neighborhood_id, BORA)
     nbhd.delete_account(BORA)
     nbhd.delete_account(BORA)
     with pytest.raises(NotUnique):
@@ -397,7 +404,7 @@ def test_a_deleted_account_can_be_restored_within_thirty_days(
     clock.passes(days=29)
     nbhd.restore_account(BORA)
     assert BORA in [each.did for each in db(d.users())]
-    assert db.one(d.neighborhood(downtown.id)).member_count == 2
+    assert db.one(d.neighborhood(downtown.neighborhood_id)).member_count == 2
     assert nbhd.find_by_handle("bora.bsky.social") == db.one(d.user(BORA))
     clock.passes(days=60)
     assert db(d.user(BORA)) is not None
@@ -406,12 +413,12 @@ def test_a_deleted_account_can_be_restored_within_thirty_days(
 def test_an_interrupted_deletion_of_an_account_can_be_repeated(
     nbhd: Nbhd, db: Store, clock: Clock, downtown: d.Neighborhood
 ) -> None:
-    nbhd.join(downtown.id, BORA)
+    nbhd.join(downtown.neighborhood_id, BORA)
     with db.change(d.user(BORA)) as draft:
         draft.deleted_at = clock()
-    assert db.one(d.neighborhood(downtown.id)).member_count == 2
+    assert db.one(d.neighborhood(downtown.neighborhood_id)).member_count == 2
     nbhd.delete_account(BORA)
-    assert db.one(d.neighborhood(downtown.id)).member_count == 1
+    assert db.one(d.neighborhood(downtown.neighborhood_id)).member_count == 1
 
 
 def test_a_deleted_account_expires_after_thirty_days_and_releases_its_handle(
@@ -429,8 +436,8 @@ def test_a_deleted_account_cannot_join_or_create_anything(nbhd: Nbhd, db: Store,
     site = nbhd.create_site(BORA, "Before", "blog", "before").site_id
     nbhd.delete_account(BORA)
     before = disk(db)
-    with pytest.raises(InvalidValue, match=r"Membership.user_did: the account is deleted"):
-        nbhd.join(downtown.id, BORA)
+    with pytest.raises(InvalidValue, match=r"Membership.did: the account is deleted"):
+        nbhd.join(downtown.neighborhood_id, BORA)
     with pytest.raises(InvalidValue, match=r"User.did: the account is deleted"):
         nbhd.change_handle(BORA, "bora.nbhd.city")
     with pytest.raises(InvalidValue, match=r"Neighborhood.creator_did: the account is deleted"):
@@ -449,19 +456,21 @@ def test_settings_of_a_neighborhood_control_its_sites(nbhd: Nbhd, db: Store) -> 
     home = nbhd.create_neighborhood(ALICE, "Downtown", settings=d.Settings(require_email_verification=True))
 
     def create(did: str, *, verified: bool) -> d.Site:
-        return nbhd.create_site(did, "Ours", "blog", "ours", neighborhood_id=home.id, email_verified=verified)
+        return nbhd.create_site(
+            did, "Ours", "blog", "ours", neighborhood_id=home.neighborhood_id, email_verified=verified
+        )
 
     with pytest.raises(InvalidValue, match=r"Site.neighborhood_id: .* only with a verified e-mail address"):
         create(ALICE, verified=False)
     with pytest.raises(InvalidValue, match=r"Site.neighborhood_id: did:plc:bora is not an active member"):
         create(BORA, verified=True)
-    with db.change(d.neighborhood(home.id)) as draft:
+    with db.change(d.neighborhood(home.neighborhood_id)) as draft:
         draft.settings = d.Settings(allow_site_creation=False)
     with pytest.raises(InvalidValue, match=r"Site.neighborhood_id: .* allows no new sites"):
         create(ALICE, verified=True)
-    with db.change(d.neighborhood(home.id)) as draft:
+    with db.change(d.neighborhood(home.neighborhood_id)) as draft:
         draft.settings = d.Settings()
-    assert create(ALICE, verified=False).neighborhood_id == home.id
+    assert create(ALICE, verified=False).neighborhood_id == home.neighborhood_id
 
 
 # config.posts in one item: 400 KB ---------------------------------------------------------------------------------

@@ -26,47 +26,54 @@ def active_admins(db: Store, home: str) -> int:
 def test_the_last_admin_cannot_leave_step_down_or_delete_the_account(
     nbhd: Nbhd, db: Store, downtown: d.Neighborhood, end: str
 ) -> None:
-    nbhd.join(downtown.id, BORA)
+    nbhd.join(downtown.neighborhood_id, BORA)
     ends: dict[str, Callable[[], object]] = {
-        "leave": lambda: nbhd.leave(downtown.id, ALICE),
-        "set_role": lambda: nbhd.set_role(downtown.id, ALICE, d.Role.MEMBER),
+        "leave": lambda: nbhd.leave(downtown.neighborhood_id, ALICE),
+        "set_role": lambda: nbhd.set_role(downtown.neighborhood_id, ALICE, d.Role.MEMBER),
         "delete_account": lambda: nbhd.delete_account(ALICE),
     }
     before = disk(db)
-    with pytest.raises(LastAdmin, match=f"{ALICE} is the only admin of {downtown.id}; make another member admin first"):
+    with pytest.raises(
+        LastAdmin, match=f"{ALICE} is the only admin of {downtown.neighborhood_id}; make another member admin first"
+    ):
         ends[end]()
     assert disk(db) == before
-    nbhd.set_role(downtown.id, BORA, d.Role.ADMIN)
+    nbhd.set_role(downtown.neighborhood_id, BORA, d.Role.ADMIN)
     ends[end]()
-    assert active_admins(db, downtown.id) == db.one(d.neighborhood(downtown.id)).admin_count == 1
+    assert (
+        active_admins(db, downtown.neighborhood_id) == db.one(d.neighborhood(downtown.neighborhood_id)).admin_count == 1
+    )
 
 
 def test_the_last_admin_gets_a_conflict_over_http(nbhd: Nbhd, downtown: d.Neighborhood, anonymous: Client) -> None:
-    alice, here = anonymous.by(ALICE), f"/neighborhoods/{downtown.id}/members/{ALICE}"
+    alice, here = anonymous.by(ALICE), f"/neighborhoods/{downtown.neighborhood_id}/members/{ALICE}"
     replies = [alice.delete(here), alice.put(f"{here}/role", {"role": "member"}), alice.delete(f"/users/{ALICE}")]
     assert [each.status for each in replies] == [409, 409, 409]
-    assert all(downtown.id in each.json["detail"] for each in replies)
+    assert all(downtown.neighborhood_id in each.json["detail"] for each in replies)
 
 
 def test_closing_a_neighborhood_ends_the_role_of_its_last_admin(nbhd: Nbhd, downtown: d.Neighborhood) -> None:
-    nbhd.close(downtown.id, ALICE)
+    nbhd.close(downtown.neighborhood_id, ALICE)
     nbhd.delete_account(ALICE)
 
 
 def test_an_inactive_admin_does_not_count(nbhd: Nbhd, db: Store, downtown: d.Neighborhood) -> None:
-    nbhd.join(downtown.id, BORA)
-    nbhd.set_role(downtown.id, BORA, d.Role.ADMIN)
+    nbhd.join(downtown.neighborhood_id, BORA)
+    nbhd.set_role(downtown.neighborhood_id, BORA, d.Role.ADMIN)
     nbhd.delete_account(BORA)
     assert db.one(d.user(BORA)).administered_count == 0
     with pytest.raises(LastAdmin):
-        nbhd.leave(downtown.id, ALICE)
+        nbhd.leave(downtown.neighborhood_id, ALICE)
     nbhd.restore_account(BORA)
-    assert (db.one(d.user(BORA)).administered_count, db.one(d.neighborhood(downtown.id)).admin_count) == (1, 2)
-    nbhd.leave(downtown.id, ALICE)
+    assert (db.one(d.user(BORA)).administered_count, db.one(d.neighborhood(downtown.neighborhood_id)).admin_count) == (
+        1,
+        2,
+    )
+    nbhd.leave(downtown.neighborhood_id, ALICE)
 
 
 def test_deleting_an_account_names_every_neighborhood_that_would_have_no_admin(nbhd: Nbhd) -> None:
-    homes = [nbhd.create_neighborhood(ALICE, f"Home {number}").id for number in range(3)]
+    homes = [nbhd.create_neighborhood(ALICE, f"Home {number}").neighborhood_id for number in range(3)]
     nbhd.join(homes[1], BORA)
     nbhd.set_role(homes[1], BORA, d.Role.ADMIN)
     with pytest.raises(LastAdmin) as error:
@@ -76,7 +83,7 @@ def test_deleting_an_account_names_every_neighborhood_that_would_have_no_admin(n
 
 def test_the_admin_of_many_neighborhoods_deletes_the_account_in_one_transaction(nbhd: Nbhd, db: Store) -> None:
     for number in range(MAX_ADMINISTERED + 1):
-        home = nbhd.create_neighborhood(ALICE, f"Home {number}").id
+        home = nbhd.create_neighborhood(ALICE, f"Home {number}").neighborhood_id
         nbhd.join(home, BORA)
         nbhd.set_role(home, BORA, d.Role.ADMIN)
     with pytest.raises(InvalidValue, match="has to hand over some of them first"):
@@ -91,14 +98,14 @@ def test_the_admin_of_many_neighborhoods_deletes_the_account_in_one_transaction(
 
 @pytest.fixture
 def private(nbhd: Nbhd) -> str:
-    return nbhd.create_neighborhood(ALICE, "Secret Garden", privacy=d.Privacy.PRIVATE).id
+    return nbhd.create_neighborhood(ALICE, "Secret Garden", privacy=d.Privacy.PRIVATE).neighborhood_id
 
 
 def test_nobody_can_add_another_user(nbhd: Nbhd, downtown: d.Neighborhood, private: str, anonymous: Client) -> None:
-    for home in (downtown.id, private):
+    for home in (downtown.neighborhood_id, private):
         for caller in (anonymous.by(ALICE), anonymous.by("root", "admin")):
             assert caller.put(f"/neighborhoods/{home}/members/{BORA}").status == 403
-    assert anonymous.by(BORA).put(f"/neighborhoods/{downtown.id}/members/{BORA}").status == 200
+    assert anonymous.by(BORA).put(f"/neighborhoods/{downtown.neighborhood_id}/members/{BORA}").status == 200
 
 
 def test_an_invited_user_joins_a_private_neighborhood_once(
@@ -200,7 +207,7 @@ def test_a_reserved_name_cannot_be_a_subdomain_a_slug_or_a_handle(
     nbhd: Nbhd, blog: d.Site, downtown: d.Neighborhood, anonymous: Client, name: str
 ) -> None:
     alice, dan = anonymous.by(ALICE), anonymous.by("did:plc:dan")
-    site, home = f"/users/{ALICE}/sites", f"/neighborhoods/{downtown.id}"
+    site, home = f"/users/{ALICE}/sites", f"/neighborhoods/{downtown.neighborhood_id}"
     for reply, field in (
         (alice.post(site, {"title": "a", "template": "blog", "subdomain": name}), "subdomain"),
         (alice.patch(f"{site}/{blog.site_id}", {"subdomain": name}), "subdomain"),
@@ -313,7 +320,7 @@ def test_a_blank_or_broken_line_is_rejected_with_its_field(
     for reply, field in (
         (alice.patch(f"/users/{ALICE}", {"display_name": bad}), "display_name"),
         (alice.post("/neighborhoods", {"name": bad}), "name"),
-        (alice.patch(f"/neighborhoods/{downtown.id}", {"name": bad}), "name"),
+        (alice.patch(f"/neighborhoods/{downtown.neighborhood_id}", {"name": bad}), "name"),
         (alice.patch(f"/users/{ALICE}/sites/{blog.site_id}", {"title": bad}), "title"),
         (alice.patch(f"/users/{ALICE}/sites/{blog.site_id}", {"template": bad}), "template"),
     ):
@@ -323,7 +330,7 @@ def test_a_blank_or_broken_line_is_rejected_with_its_field(
 def test_descriptions_have_lines_but_no_control_characters(
     nbhd: Nbhd, downtown: d.Neighborhood, anonymous: Client
 ) -> None:
-    alice, here = anonymous.by(ALICE), f"/neighborhoods/{downtown.id}"
+    alice, here = anonymous.by(ALICE), f"/neighborhoods/{downtown.neighborhood_id}"
     assert alice.patch(here, {"description": "one\ntwo"}).status == 200
     assert alice.patch(here, {"description": "a\x07"}).json["field"] == "description"
 

@@ -21,10 +21,10 @@ def test_composed_and_decomposed_names_have_one_slug(nbhd: Nbhd, db: Store, name
     home = nbhd.create_neighborhood(ALICE, decomposed)
     assert home.slug == slug_of(name)
     assert nbhd.find_by_slug(name) == nbhd.find_by_slug(decomposed) == home
-    assert [each.id for each in db(d.neighborhoods_by_slug(slug_of(name)))] == [home.id]
+    assert [each.neighborhood_id for each in db(d.neighborhoods_by_slug(slug_of(name)))] == [home.neighborhood_id]
     with pytest.raises(NotUnique):
         nbhd.create_neighborhood(BORA, name)
-    nbhd.rename(home.id, name)
+    nbhd.rename(home.neighborhood_id, name)
 
 
 def test_composed_and_decomposed_handles_are_the_same(nbhd: Nbhd) -> None:
@@ -41,7 +41,7 @@ def test_emoji_korean_and_accents_are_stored_unchanged(nbhd: Nbhd, db: Store) ->
     assert site.config == config
     home = nbhd.create_neighborhood(BORA, "🏘 Rua São João", description="Vizinhança à beira-rio 🌊")
     assert home.slug == "rua-são-joão"
-    assert db.one(d.neighborhood(home.id)) == home
+    assert db.one(d.neighborhood(home.neighborhood_id)) == home
 
 
 def test_the_longest_texts_are_accepted(nbhd: Nbhd, db: Store) -> None:
@@ -49,10 +49,10 @@ def test_the_longest_texts_are_accepted(nbhd: Nbhd, db: Store) -> None:
     user = nbhd.register(did, "h" * 249 + ".net", "이" * 100, bio="글" * 2000)
     home = nbhd.create_neighborhood(did, "n" * 63, description="글" * 2000)
     site = nbhd.create_site(did, "🙂" * 100, "blog", "s" * 63)
-    nbhd.close(home.id, did)
+    nbhd.close(home.neighborhood_id, did)
     assert db.one(d.user(did)) == user
     assert db.one(d.site(did, site.site_id)) == site
-    assert [each.did for each in db(d.past_members(home.id))] == [did]
+    assert [each.did for each in db(d.past_members(home.neighborhood_id))] == [did]
 
 
 @pytest.mark.parametrize(
@@ -100,6 +100,6 @@ def test_bad_input_is_rejected_naming_the_field_and_nothing_is_written(
 
 def test_unknown_enum_values_do_not_break_a_read(nbhd: Nbhd, db: Store) -> None:
     home = nbhd.create_neighborhood(ALICE, "Downtown")
-    with db.change(d.member(home.id, ALICE)) as draft:
+    with db.change(d.member(home.neighborhood_id, ALICE)) as draft:
         draft.role = d.Role("founder")
-    assert db.one(d.member(home.id, ALICE)).role.value == "founder"
+    assert db.one(d.member(home.neighborhood_id, ALICE)).role.value == "founder"

@@ -9,6 +9,7 @@ import pytest
 from partita import ConditionFailed, NotFound, ReferenceMissing, SentRequest, Store
 from partita.rest import IfMatch, Problem
 from partita.rest.etags import edit_tag
+from partita_systems.errors import NotPublished
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.api import remove_card
 from partita_systems.perfectit.cards import Content
@@ -68,9 +69,9 @@ def test_no_concurrent_vote_survives_a_removal(
     def meanwhile(call: SentRequest) -> None:
         sent.append(call)
         if len(sent) == at:
-            with suppress(NotFound, ReferenceMissing):
+            with suppress(NotFound, ReferenceMissing, NotPublished):
                 perfectit.votes.on_comment(ann, card, comment.created_at, comment.comment_id, UP)
-            with suppress(NotFound, ReferenceMissing):
+            with suppress(NotFound, ReferenceMissing, NotPublished):
                 perfectit.votes.on_card(ann, card, UP)
 
     PerfectIt(Store(db.backend, d.design, clock=clock, on_call=[meanwhile])).cards.remove(card)
@@ -85,7 +86,7 @@ def publish_vote_and_comment(perfectit: PerfectIt, user_id: str, card_id: str) -
         lambda: perfectit.comment(user_id, card_id, "Just published."),
         lambda: perfectit.set_trend(card_id, 5),
     ):
-        with suppress(NotFound, ReferenceMissing):
+        with suppress(NotFound, ReferenceMissing, NotPublished):
             act()
 
 

@@ -45,9 +45,9 @@ def _access(service: Nbhd, caller: Caller, neighborhood: d.Neighborhood) -> Neig
         return NeighborhoodAccess(neighborhood, None, is_deleted=account is not None)
     if neighborhood.closed_by == account.did:  # may repeat an interrupted closing without being a member
         return NeighborhoodAccess(neighborhood, d.Role.ADMIN)
-    member = service.db(d.member(neighborhood.id, account.did))
+    member = service.db(d.member(neighborhood.neighborhood_id, account.did))
     if member is None or member.status != d.MembershipStatus.ACTIVE:
-        invitation = service.db(d.invitation(account.did, neighborhood.id))
+        invitation = service.db(d.invitation(account.did, neighborhood.neighborhood_id))
         return NeighborhoodAccess(neighborhood, None, is_invited=invitation is not None)
     return NeighborhoodAccess(neighborhood, member.role)
 

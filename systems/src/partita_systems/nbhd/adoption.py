@@ -14,8 +14,8 @@ from partita_systems.nbhd.validation import canonical_handle, canonical_subdomai
 
 ENTITIES: IdFields = {
     d.User: ("did",),
-    d.Neighborhood: ("id",),
-    d.Membership: ("neighborhood_id", "user_did"),
+    d.Neighborhood: ("neighborhood_id",),
+    d.Membership: ("neighborhood_id", "did"),
     d.PastMembership: ("neighborhood_id", "did"),
     d.Site: ("did", "site_id"),
 }
@@ -39,7 +39,7 @@ def _adopt_item(nbhd: Nbhd, found: Entity, done: Adoption) -> None:
         case d.Neighborhood(closed_by=None):
             done.rewritten += _slug(nbhd, found)
         case d.Neighborhood(closed_by=str(closer)):
-            done.created += nbhd.close(found.id, closer)
+            done.created += nbhd.close(found.neighborhood_id, closer)
         case d.Membership():
             _membership(nbhd, found, done)
         case d.PastMembership():
@@ -74,7 +74,7 @@ def _slug(nbhd: Nbhd, neighborhood: d.Neighborhood) -> bool:
     slug = slug_of(neighborhood.slug)
     if slug == neighborhood.slug:
         return False
-    with nbhd.db.change(d.neighborhood(neighborhood.id), when=F.slug == neighborhood.slug) as draft:
+    with nbhd.db.change(d.neighborhood(neighborhood.neighborhood_id), when=F.slug == neighborhood.slug) as draft:
         draft.slug = slug
     return True
 
@@ -95,7 +95,7 @@ def _site_key(site: d.Site) -> Get[d.Site]:
 
 def _membership(nbhd: Nbhd, membership: d.Membership, done: Adoption) -> None:
     """The membership of a deleted neighborhood becomes history; that of a deleted account becomes inactive."""
-    home, did = membership.neighborhood_id, membership.user_did
+    home, did = membership.neighborhood_id, membership.did
     if nbhd.db(d.neighborhood(home), consistent=True) is None:
         nbhd.leave(home, did)
         done.created += 1
@@ -104,7 +104,7 @@ def _membership(nbhd: Nbhd, membership: d.Membership, done: Adoption) -> None:
         return
     account = nbhd.db(d.user(did), consistent=True)
     if account is None:
-        raise InvalidValue("Membership", f"account {did} does not exist", "user_did")
+        raise InvalidValue("Membership", f"account {did} does not exist", "did")
     if account.deleted_at is not None:
         with nbhd.db.change(d.member(home, did)) as draft:
             draft.status = d.MembershipStatus.INACTIVE

@@ -35,9 +35,8 @@ from partita_systems.nbhd.validation import checked_config, checked_slug, checke
 POPULAR = "public, max-age=10"  # lists that everyone reads: a shared cache may answer for ten seconds
 
 SHOWN_USER = ("did", "bluesky_handle", "display_name", "avatar_url", "profile_images")
-SHOWN_NEIGHBORHOOD = ("id", "slug", "name", "member_count", "privacy")
-PROFILE = Related("user", d.user, SHOWN_USER, who=active_account, did="user_did")
-FORMER = Related("user", d.user, SHOWN_USER, who=active_account, did="did")
+SHOWN_NEIGHBORHOOD = ("neighborhood_id", "slug", "name", "member_count", "privacy")
+PROFILE = Related("user", d.user, SHOWN_USER, who=active_account, did="did")
 INVITING = Related("inviter", d.user, SHOWN_USER, who=active_account, did="invited_by")
 AT = Related("neighborhood", d.neighborhood, SHOWN_NEIGHBORHOOD, neighborhood_id="neighborhood_id")
 
@@ -123,7 +122,7 @@ def neighborhoods_of(service: Nbhd, did: str, limit: PageSize = 20, cursor: str 
 # Neighborhoods
 
 
-@api.post("/neighborhoods", who=signed_in, location="/neighborhoods/{id}")
+@api.post("/neighborhoods", who=signed_in, location="/neighborhoods/{neighborhood_id}")
 def create_neighborhood(service: Nbhd, caller: Caller, new: b.NewNeighborhood) -> d.Neighborhood:
     """Create a neighborhood with the caller as the first member and admin."""
     return service.create_neighborhood(
@@ -194,7 +193,7 @@ api.expose_list(
     d.past_members,
     who=neighborhood_admins | admin,
     on=history_access,
-    include=[FORMER],
+    include=[PROFILE],
 )
 
 

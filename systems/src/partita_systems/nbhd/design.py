@@ -107,7 +107,7 @@ class UserSummary(View):
 class NeighborhoodSlug(View):
     """The attributes in GSI2."""
 
-    id: str
+    neighborhood_id: Annotated[str, StoredAs("id")]
     slug: Annotated[str, Unique(case_insensitive=True)]
 
     by_slug = Keys("GSI2")
@@ -117,9 +117,7 @@ class NeighborhoodSummary(NeighborhoodSlug):
     """The attributes of a neighborhood in GSI1."""
 
     name: Name
-    member_count: Annotated[
-        int, CountOf(lambda: Membership, when=F.status == MembershipStatus.ACTIVE, via={"id": "neighborhood_id"})
-    ] = 0
+    member_count: Annotated[int, CountOf(lambda: Membership, when=F.status == MembershipStatus.ACTIVE)] = 0
     created_at: Annotated[datetime, CreatedAt()] = AUTO
 
     listed = Keys("GSI1", "NBHD", when=(F.privacy == Privacy.PUBLIC) & F.closed_by.is_absent())
@@ -141,7 +139,7 @@ class User(UserSummary, Entity, table=nbhd, key=("USER#{did}", "PROFILE")):
     bio: Text | None = None
     updated_at: Annotated[datetime, UpdatedAt()] = AUTO
     deleted_at: datetime | None = None
-    administered_count: Annotated[int, CountOf(lambda: Membership, when=ACTIVE_ADMIN, via={"did": "user_did"})] = 0
+    administered_count: Annotated[int, CountOf(lambda: Membership, when=ACTIVE_ADMIN)] = 0
 
     expiry = Expires("deleted_at", after=GRACE)
 
@@ -155,20 +153,20 @@ class Purge(Entity, table=nbhd, key=("USER#{did}", "PURGE")):
     queue = Keys("GSI1", "PURGE")
 
 
-class Neighborhood(NeighborhoodSummary, Entity, table=nbhd, key=("NBHD#{id}", "METADATA")):
+class Neighborhood(NeighborhoodSummary, Entity, table=nbhd, key=("NBHD#{neighborhood_id}", "METADATA")):
     description: Text = ""
     creator_did: Annotated[str | None, References(lambda: User)] = None  # None if the creator's account is purged
-    admin_count: Annotated[int, CountOf(lambda: Membership, when=ACTIVE_ADMIN, via={"id": "neighborhood_id"})] = 0
+    admin_count: Annotated[int, CountOf(lambda: Membership, when=ACTIVE_ADMIN)] = 0
     privacy: Privacy = Privacy.PUBLIC
     settings: Settings = msgspec.field(default_factory=Settings)
     closed_by: Annotated[str | None, Internal()] = None  # while it is closed: nobody joins, memberships become history
 
-    memberships = Owns(lambda: Membership, via={"neighborhood_id": "id"})
+    memberships = Owns(lambda: Membership)
 
 
-class Membership(Entity, table=nbhd, key=("NBHD#{neighborhood_id}", "MEMBER#{user_did}")):
+class Membership(Entity, table=nbhd, key=("NBHD#{neighborhood_id}", "MEMBER#{did}")):
     neighborhood_id: Annotated[str, InKey()]
-    user_did: Annotated[str, References(lambda: User)]
+    did: Annotated[str, StoredAs("user_did"), References(lambda: User)]
     role: Role = Role.MEMBER
     joined_at: datetime
     status: MembershipStatus = MembershipStatus.ACTIVE
@@ -277,8 +275,7 @@ def users_between(since: datetime, until: datetime) -> Items[UserSummary]:
 
 
 @pattern
-def neighborhood(neighborhood_id: str) -> Item[Neighborhood]:
-    return get(Neighborhood, neighborhood_id)
+def neighborhood(neighborhood_id: str) -> Item[Neighborhood]: ...
 
 
 @pattern(NeighborhoodSummary.listed.newest_first())
@@ -302,8 +299,7 @@ def memberships(neighborhood_id: str) -> Items[Membership]:
 
 
 @pattern
-def member(neighborhood_id: str, did: str) -> Item[Membership]:
-    return get(Membership, neighborhood_id, did)
+def member(neighborhood_id: str, did: str) -> Item[Membership]: ...
 
 
 @pattern

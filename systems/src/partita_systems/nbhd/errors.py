@@ -23,12 +23,12 @@ class LastAdmin(ConditionFailed):
     """The only active admin of some neighborhoods would be no admin any more."""
 
     def __init__(self, did: str, neighborhood_ids: Iterable[str]) -> None:
-        super().__init__(d.Membership.__name__, {"user_did": did})
+        super().__init__(d.Membership.__name__, {"did": did})
         self.neighborhood_ids = tuple(neighborhood_ids)
 
     def __str__(self) -> str:
         names = ", ".join(self.neighborhood_ids)
-        return f"{self.key['user_did']} is the only admin of {names}; make another member admin first, or close it"
+        return f"{self.key['did']} is the only admin of {names}; make another member admin first, or close it"
 
 
 @contextmanager

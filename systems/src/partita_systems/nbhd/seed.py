@@ -104,16 +104,16 @@ class _Neighborhood(_Step):
 
     def _member(self, db: Store, home: d.Neighborhood, did: str, at: datetime, *, stays: bool) -> None:
         until = at + timedelta(days=20)
-        if db(d.past_member(home.id, until, did)) is not None:
+        if db(d.past_member(home.neighborhood_id, until, did)) is not None:
             return
         nbhd = self.service(db, at)
         with suppress(AlreadyExists, InvalidValue):  # a member already
             if home.privacy == d.Privacy.PRIVATE:
                 assert home.creator_did is not None
-                nbhd.invite(home.id, did, home.creator_did)
-            nbhd.join(home.id, did)
+                nbhd.invite(home.neighborhood_id, did, home.creator_did)
+            nbhd.join(home.neighborhood_id, did)
         if not stays:
-            self.service(db, until).leave(home.id, did)
+            self.service(db, until).leave(home.neighborhood_id, did)
 
 
 class _Site(_Step):

@@ -126,7 +126,7 @@ class Nbhd(Sites, Purging):
 
     def _only_admin_of(self, neighborhood_ids: Sequence[str]) -> list[str]:
         found = self.existing([d.neighborhood(each) for each in neighborhood_ids], consistent=True)
-        return [each.id for each in found if each.admin_count < 2 and each.closed_by is None]
+        return [each.neighborhood_id for each in found if each.admin_count < 2 and each.closed_by is None]
 
     def restore_account(self, did: str) -> d.User:
         """Restore a deleted account within 30 days, with its memberships."""
@@ -159,7 +159,7 @@ class Nbhd(Sites, Purging):
     ) -> d.Neighborhood:
         """Create a neighborhood with its creator as the first member and admin."""
         neighborhood = d.Neighborhood(
-            id=self.new_id("n"),
+            neighborhood_id=self.new_id("n"),
             name=name,
             slug=checked_slug(slug, name),
             description=description,
@@ -168,7 +168,7 @@ class Nbhd(Sites, Purging):
             settings=settings or d.Settings(),
         )
         first_member = d.Membership(
-            neighborhood_id=neighborhood.id, user_did=creator_did, role=d.Role.ADMIN, joined_at=self.now()
+            neighborhood_id=neighborhood.neighborhood_id, did=creator_did, role=d.Role.ADMIN, joined_at=self.now()
         )
         errors = {"User": InvalidValue("Neighborhood", "the account is deleted", "creator_did")}
         with condition_errors(errors), self.db.transaction() as transaction:
@@ -207,7 +207,7 @@ class Nbhd(Sites, Purging):
         count = 0
         for each in self.db(d.memberships(neighborhood_id), consistent=True):
             with suppress(NotFound):  # the member has left in the meantime
-                self.leave(neighborhood_id, each.user_did)
+                self.leave(neighborhood_id, each.did)
                 count += 1
         self.db.delete(d.neighborhood(neighborhood_id))
         return count
@@ -254,11 +254,11 @@ class Nbhd(Sites, Purging):
         except ConditionFailed as failed:
             if failed.entity != d.Invitation.__name__:
                 raise
-            raise NotFound(d.Neighborhood.__name__, {"id": neighborhood_id}) from None
+            raise NotFound(d.Neighborhood.__name__, {"neighborhood_id": neighborhood_id}) from None
 
     def _join(self, neighborhood_id: str, did: str, *, invited: bool) -> d.Membership:
-        membership = d.Membership(neighborhood_id=neighborhood_id, user_did=did, joined_at=self.now())
-        errors = {"User": InvalidValue("Membership", "the account is deleted", "user_did")}
+        membership = d.Membership(neighborhood_id=neighborhood_id, did=did, joined_at=self.now())
+        errors = {"User": InvalidValue("Membership", "the account is deleted", "did")}
         with condition_errors(errors), self.db.transaction() as transaction:
             transaction.check(d.user(did), NOT_DELETED)
             transaction.check(d.neighborhood(neighborhood_id), NOT_CLOSING if invited else NOT_CLOSING & _PUBLIC)
