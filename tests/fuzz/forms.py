@@ -81,7 +81,7 @@ TIME_FORMATS: dict[str, Callable[[datetime], str]] = {
     "microseconds": time_text,
     "seconds": lambda at: time_text(at).replace(".000000Z", "Z"),
     "milliseconds": lambda at: time_text(at).replace("000Z", "Z"),
-    "offset": lambda at: time_text(at).replace(".000000Z", "+00:00"),
+    "offset": lambda at: at.astimezone(UTC).isoformat(),
 }
 """How other code writes times, where that loses nothing."""
 

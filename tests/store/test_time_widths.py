@@ -6,8 +6,9 @@ from itertools import product
 
 import pytest
 
-from partita import Entity, Index, InvalidValue, Items, Keys, Query, Store, Table, connect, pattern, prove, query
+from partita import Entity, Index, InvalidValue, Item, Items, Keys, Query, Store, Table, connect, pattern, prove, query
 from partita.dynamodb.requests import PutItem
+from tests.store.declared import opened, stored, table
 
 pytestmark = pytest.mark.slow
 
@@ -104,3 +105,25 @@ def test_two_bounds_hold_for_every_width(db: Store, low: datetime, high: datetim
         return
     with pytest.raises(InvalidValue, match="it must not be after high"):
         list(db(between(low, high)))
+
+
+def test_times_of_different_widths_in_one_old_key_are_found() -> None:
+    things = table()
+
+    class Stay(Entity, table=things, key=("STAY", "{begin}#{end}"), old_keys=[("OLD", "{begin:plain}#{end:plain}")]):
+        begin: datetime
+        end: datetime
+
+    @pattern
+    def stay(begin: datetime, end: datetime) -> Item[Stay]: ...
+
+    db = opened(things)
+    begin, end = datetime(2025, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, 0, 0, 0, 1, tzinfo=UTC)
+    for text in ("2025-01-01T00:00:00Z", "2025-01-01T00:00:00.000Z"):
+        texts = {"PK": "OLD", "SK": f"{text}#2025-01-01T00:00:00.000001Z"}
+        texts |= {"begin": text, "end": "2025-01-01T00:00:00.000001Z"}
+        item = {name: {"S": each} for name, each in texts.items()}
+        db.backend.call(PutItem(table_name="things", item=item))
+        assert db.get(stay(begin, end)) == Stay(begin=begin, end=end)
+        assert db.delete(stay(begin, end)) == Stay(begin=begin, end=end)
+        assert stored(db) == []

@@ -140,12 +140,16 @@ class Template(msgspec.Struct, frozen=True, dict=True):
         return any(isinstance(each.form, TimePart) for each in self.segments)
 
     def with_other_times(self, values: Mapping[str, Any]) -> Iterator[str]:
-        """The key as other code may have written it, with times in other formats."""
+        """The key as other code may have written it, with times in other formats.
+
+        A time that a format would shorten keeps its microseconds.
+        """
         present = [each for each in self.segments if each.field is None or values[each.field] is not None]
         times = {each.field for each in present if _is_time(each.form)}
         for form in OTHER_FORMS if times else ():
             texts = {name: form(values[name]) for name in times if name is not None}
-            if all(time_of(text) == values[name] for name, text in texts.items()):
+            texts = {name: text for name, text in texts.items() if time_of(text) == values[name]}
+            if texts:
                 pieces = (
                     each.constant + texts[each.field]
                     if each.field in texts
