@@ -118,7 +118,7 @@ class Engine:
         return self._context.catalog.cursor_key
 
     def version(self) -> int:
-        """A number that changes with every commit of any process; comparable only within one thread."""
+        """A number that changes with every commit of any process; two threads may have different ones of one state."""
         return self._context.storage.version()
 
     def record_reads(self) -> RecordingEngine:

@@ -16,7 +16,7 @@ from partita.rest.etags import IfMatch
 from partita.rest.openapi import openapi
 from partita.rest.pages.docs_page import docs_page
 from partita.rest.problems import Problem
-from partita.rest.response_cache import RenderedItem, TwoGenerationCache
+from partita.rest.response_cache import Expiry, RenderedItem, TwoGenerationCache
 from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.rest.visibility import nested
 from partita.store.store import Store
@@ -48,6 +48,7 @@ class CachedReply:
     arguments: dict[str, Any]
     version: int
     reads: RepeatableReads
+    expires: float | None
 
     def is_current(self, version: int) -> bool:
         """Whether the reply would be the same at this version of the data, but for what has expired."""
@@ -140,7 +141,7 @@ class MountedApi:
 
     def call_of_nobody(self) -> RouteCall:
         """A call of an anonymous caller, without arguments."""
-        return RouteCall(self.db, self.service, self.item_cache, Caller(), {}, None, IfMatch(None))
+        return RouteCall(self.db, self.service, self.item_cache, Caller(), {}, None, IfMatch(None), Expiry())
 
     def _add_route(self, route: Route) -> None:
         branch = self._tree

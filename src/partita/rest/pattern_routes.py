@@ -38,7 +38,7 @@ def reading(path: str, pattern: Pattern[Any, Any], who: Rule, number: int, name:
     def read(call: RouteCall) -> JsonReply:
         found = find(call)
         who.check(call.caller, call.arguments, found.entity)
-        return JsonReply(found.body, found.tag, found.entity, found.expires, cacheable=True)
+        return JsonReply(found.body, found.tag, found.entity, cacheable=True)
 
     return Route(
         "GET",
@@ -80,7 +80,7 @@ def finder(
 
     def find(call: RouteCall) -> RenderedItem:
         wanted = pattern(*[call.arguments[name] for name in names])
-        decode = caching_decoder(call.item_cache, number, decoder, render)
+        decode = caching_decoder(call.item_cache, call.expiry, number, decoder, render)
         found = call.db.read(wanted, decode)
         if found is None:
             raise not_found(wanted)
@@ -136,12 +136,11 @@ def _lister(
             entity = look.find(call)
             who.check(call.caller, arguments, entity)
         wanted = pattern(*[arguments[name] for name in names])
-        decode = caching_decoder(call.item_cache, number, decoder, render)
+        decode = caching_decoder(call.item_cache, call.expiry, number, decoder, render)
         size, cursor = arguments["limit"], arguments["cursor"]
         page = call.db.read_page(wanted, decode, size=size, cursor=cursor)
         body, tag = page_body(page.items, page.cursor)
-        expires = min((each.expires for each in page.items if each.expires is not None), default=None)
-        return JsonReply(body, tag, entity, expires, cacheable=cacheable)
+        return JsonReply(body, tag, entity, cacheable=cacheable)
 
     return read
 

@@ -61,6 +61,8 @@ class Related:
         self.who = who
         self.several = several
         self.is_of_caller = CALLER in values.values() or who is not anyone
+        expires = any(source.model.expires is not None for source in pattern.read.sources)
+        self.depends_only_on_data = not self.is_of_caller and not expires
 
     def find(self, call: RouteCall, items: list[_Members]) -> list[bytes]:
         """The JSON of each item's entity, or null; with `several`, of the list of its entities."""
@@ -142,7 +144,8 @@ def _with_related(route: Route, call: RouteCall, result: Any, chosen: list[Relat
     )
     body = joined_page(bodies, page.cursor)
     is_own = any(each.is_of_caller for each in chosen)
-    return reply._replace(body=body, tag=digest(body), cacheable=reply.cacheable and not is_own, is_of_caller=is_own)
+    cacheable = reply.cacheable and all(each.depends_only_on_data for each in chosen)
+    return reply._replace(body=body, tag=digest(body), cacheable=cacheable, is_of_caller=is_own)
 
 
 def _encoded_page(route: Route, page: Page[Any]) -> JsonReply:

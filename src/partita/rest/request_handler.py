@@ -22,6 +22,7 @@ from partita.rest.mounted_api import PARSED_ADDRESS_BYTES, CachedReply, MountedA
 from partita.rest.pages.home import api_list, home_page
 from partita.rest.parsing import decoder_of, path_arguments, query_arguments
 from partita.rest.problems import Problem
+from partita.rest.response_cache import Expiry
 from partita.rest.responses import JSON, RequestHeaders, Response, conditional, problem_response, response_for
 from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.rest.visibility import may_see
@@ -190,7 +191,7 @@ class RequestHandler:
         recorded.take_reads()  # what an earlier request left that failed
         result = parsed.route.run(call)
         if isinstance(result, JsonReply) and result.cacheable and (reads := recorded.take_reads()).is_complete:
-            cached = CachedReply(result, parsed.route, call.arguments, version, reads)
+            cached = CachedReply(result, parsed.route, call.arguments, version, reads, call.expiry.second)
             mounted.reply_cache.put(state.line[1:], cached, len(result.body) + reads.size)
         return response_for(mounted, parsed.route, result, state.headers, state.root)
 
@@ -215,8 +216,9 @@ class RequestHandler:
         cached = mounted.reply_cache.get(state.line[1:])
         if cached is None or b"if-match" in state.headers or not cached.is_current(version):
             return None
-        if cached.reply.expires is not None and cached.reply.expires <= mounted.db.context.clock().timestamp():
+        if cached.expires is not None and cached.expires <= mounted.db.context.clock().timestamp():
             return None
+        state.route = cached.route
         caller = self._authenticate(state.headers.get(b"authorization"))
         cached.route.who.check_caller(caller, cached.arguments)
         return cached if may_see(caller, cached.route, cached.arguments, cached.reply) else None
@@ -250,7 +252,7 @@ def _route_call(
             raise Problem(400, "malformed", "If-Match cannot be checked here; leave it out", "If-Match")
         if_match = IfMatch(headers[b"if-match"].decode("latin-1"))
     arguments = dict(parsed.arguments)
-    return RouteCall(db, mounted.service, mounted.item_cache, caller, arguments, body, if_match)
+    return RouteCall(db, mounted.service, mounted.item_cache, caller, arguments, body, if_match, Expiry())
 
 
 def _static_page(state: RequestState, mounted: MountedApi, tail: str) -> Response | None:

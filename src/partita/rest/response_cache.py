@@ -31,6 +31,19 @@ class RenderedItem(NamedTuple):
     tag: str = ""
 
 
+class Expiry:
+    """The second from which the first of the items is hidden that a reply is made from; None for never."""
+
+    __slots__ = ("second",)
+
+    def __init__(self) -> None:
+        self.second: float | None = None
+
+    def add(self, second: float) -> None:
+        if self.second is None or second < self.second:
+            self.second = second
+
+
 class ItemDecoder(Protocol):
     """A decoder of one entity class, or of several."""
 
@@ -66,16 +79,21 @@ class TwoGenerationCache(Generic[V]):
 
 def caching_decoder(
     cache: TwoGenerationCache[RenderedItem],
+    expiry: Expiry,
     number: int,
     decoder: ItemDecoder,
     render: Callable[[Any, float | None], RenderedItem],
 ) -> Decode:
-    """A decoder for the store's flows that renders items and caches them; `number` identifies the way of rendering."""
-    return partial(_decode_cached, cache, number, decoder, render)
+    """A decoder for the store's flows that renders items and caches them; `number` identifies the way of rendering.
+
+    The expiry of each item that is not hidden is added to `expiry`.
+    """
+    return partial(_decode_cached, cache, expiry, number, decoder, render)
 
 
 def _decode_cached(
     cache: TwoGenerationCache[RenderedItem],
+    expiry: Expiry,
     number: int,
     decoder: ItemDecoder,
     render: Callable[[Any, float | None], RenderedItem],
@@ -88,8 +106,11 @@ def _decode_cached(
     if rendered is None:
         rendered = render(*decoder.with_expiry(raw))
         cache.put(key, rendered, len(key[1]))
-    expired = rendered.expires is not None and now is not None and rendered.expires <= now
-    return None if expired else rendered
+    if rendered.expires is not None:
+        if now is not None and rendered.expires <= now:
+            return None
+        expiry.add(rendered.expires)
+    return rendered
 
 
 def page_body(items: list[RenderedItem], cursor: str | None) -> tuple[bytes, str]:

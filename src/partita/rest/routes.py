@@ -17,7 +17,7 @@ from partita.rest.access import Rule
 from partita.rest.auth.identity import Caller
 from partita.rest.etags import IfMatch
 from partita.rest.reply_json import encoded_reply, internal_members
-from partita.rest.response_cache import RenderedItem, TwoGenerationCache, joined_page
+from partita.rest.response_cache import Expiry, RenderedItem, TwoGenerationCache, joined_page
 from partita.store.reading import Page
 from partita.store.store import Store
 
@@ -57,6 +57,7 @@ class RouteCall(NamedTuple):
     arguments: dict[str, Any]
     body: Any
     if_match: IfMatch
+    expiry: Expiry  # of what has been read for it
 
 
 class SeenParent(NamedTuple):
@@ -70,13 +71,13 @@ class SeenParent(NamedTuple):
 class JsonReply(NamedTuple):
     """A reply that is already encoded as JSON; `entity` is the one that the rule looked at.
 
-    `cacheable`: until the second `expires`, it depends on the arguments and the data alone.
+    `cacheable`: until an item expires that it is made from, it depends on the arguments and the data alone, and on the
+    caller only as far as `entity` and `parents` show.
     """
 
     body: bytes
     tag: str
     entity: Any = None
-    expires: float | None = None
     cacheable: bool = False
     parents: tuple[SeenParent, ...] = ()
     is_of_caller: bool = False  # it has something of the caller's own, so that no shared cache may store it

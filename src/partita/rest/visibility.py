@@ -111,13 +111,17 @@ def _checked(
             for parent in restricted:
                 parent.see(call)
             raise
+        sought: tuple[_Parent, ...] = ()
         if _is_empty(result) and call.arguments.get("cursor") is None:
-            for parent in (*visible, *(restricted if decides else ())):
+            sought = (*visible, *(restricted if decides else ()))
+            for parent in sought:
                 parent.find(call)
-        if not isinstance(result, JsonReply) or not seen:
+        if not isinstance(result, JsonReply):
             return result
         parents = tuple(each for each in seen if each is not None)
-        return result._replace(parents=parents, cacheable=result.cacheable and len(parents) == len(seen))
+        is_same_for_others = who.needs_entity or len(parents) == len(restricted)  # not where a group has decided
+        is_same_for_others = is_same_for_others and all(each.route.who.is_open for each in sought)
+        return result._replace(parents=parents, cacheable=result.cacheable and is_same_for_others)
 
     return run
 

@@ -132,7 +132,10 @@ class Storage(Reader, Protocol):
     """Whether a commit may take long enough to be worth a thread; if so, any thread may leave a transaction's block."""
 
     def version(self) -> int:
-        """A number that changes with every commit of any process; comparable only within one thread."""
+        """A number that changes with every commit of any process; two threads may have different ones of one state.
+
+        Equal numbers, also of different threads, are of the same state.
+        """
         ...
 
     def snapshot(self) -> AbstractContextManager[Reader]: ...

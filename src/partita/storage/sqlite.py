@@ -133,7 +133,7 @@ class SqliteStorage:
         return self._reader().totals(space)
 
     def version(self) -> int:
-        """SQLite's data_version, which changes with the commits of all other connections, the writer's included."""
+        """SQLite's data_version, with the number of the connection: it changes with the commits of all others."""
         return self._reader().version()
 
     @contextmanager

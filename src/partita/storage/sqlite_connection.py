@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, partial
-from itertools import islice
+from itertools import count, islice
 from time import sleep
 from typing import Any, Literal
 from weakref import proxy
@@ -27,6 +27,7 @@ _MAX_ROWS = 256
 
 _row: Callable[[Any], Row] = partial(tuple.__new__, Row)  # `Row._make` without its check
 _SYNCHRONOUS = {"power": "FULL", "process": "NORMAL"}
+_numbers = count()  # of connections
 _CLOSING = (apsw.ConnectionClosedError, apsw.CursorClosedError, apsw.InterruptError, apsw.ThreadingViolationError)
 
 
@@ -62,6 +63,7 @@ class SqliteConnection:
         self.path = path
         self.corrupt: list[CorruptRow] | None = None  # a list collects damaged rows instead of raising
         self._checksum = checksum
+        self._first_version = next(_numbers) << 32  # SQLite's own versions of two connections may be equal
         self._verified = VerifiedBatches()
         self.execute = self.apsw.cursor().execute
         self.get: Callable[[str, bytes], Row | None] = self._getter()
@@ -258,10 +260,10 @@ class SqliteConnection:
 
     def version(self) -> int:
         try:
-            found: int = self.execute("PRAGMA data_version").get
+            version: int = self.execute("PRAGMA data_version").get
         except apsw.Error as error:
             raise self.storage_error(error) from None
-        return found
+        return self._first_version + version
 
     def begin(self) -> None:
         """Begins a read transaction."""
