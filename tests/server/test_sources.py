@@ -12,7 +12,7 @@ from partita.http.sources import AllowedSources, SourceCheck
 
 
 def answer(
-    sources: AllowedSources, *headers: tuple[str, str], path: str = "/", version: str = "1.1"
+    sources: AllowedSources, *headers: tuple[str, str], path: str = "/", version: str = "1.1", method: str = "GET"
 ) -> tuple[int, dict[str, Any]]:
     """The status of a request and the JSON of a rejection; 204 is the application's own answer."""
     sent: list[Message] = []
@@ -27,7 +27,7 @@ def answer(
         return {"type": "http.request"}
 
     raw = [(name.encode(), value.encode()) for name, value in headers]
-    scope = {"type": "http", "method": "GET", "path": path, "headers": raw, "http_version": version}
+    scope = {"type": "http", "method": method, "path": path, "headers": raw, "http_version": version}
     asyncio.run(SourceCheck(application, sources)(scope, receive, send))
     body = sent[1]["body"] if len(sent) > 1 else b"{}"
     return sent[0]["status"], json.loads(body)
@@ -90,6 +90,32 @@ def test_address_is_a_host_too() -> None:
 
 def test_any_host_is_answered_with_a_star() -> None:
     assert status(["*"], "evil.example") == 204
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "OPTIONS", "get"])
+def test_only_reads_of_health_are_answered_under_any_name(method: str) -> None:
+    """DynamoDB's protocol is answered at every path."""
+    target = ("x-amz-target", "DynamoDB_20120810.ListTables")
+    assert answer(AllowedSources(), ("host", "evil.example"), target, path="/health", method=method)[0] == 421
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("[::1].evil.example", "[::1]evil.example:80", "[::1", "[::1]:80:80", "localhost:80@evil.example"),
+        *(
+            "localhost:evil",
+            "127.0.0.1:80.evil.example",
+            "127.0.0.1:80/evil",
+            "localhost:80 evil",
+            "::1",
+            "evil@evil.localhost",
+            "evil:80/.localhost",
+        ),
+    ],
+)
+def test_host_that_only_begins_like_an_allowed_one_is_rejected(host: str) -> None:
+    assert status(["api.example"], host) == 421
 
 
 def test_health_is_answered_under_any_name() -> None:

@@ -20,6 +20,7 @@ from partita.http.hosts import is_loopback
 MAX_KNOWN = 1024  # Host headers that are remembered as allowed
 
 _is_name = re.compile(r"[a-z0-9_.-]+|\[?[0-9a-f:]+\]?|\*").fullmatch
+_host_and_port = re.compile(r"(\[[^\[\]@/\s]+\]|[^\[\]:@/\s]+)(:[0-9]*)?").fullmatch
 _is_origin = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s]+|\*").fullmatch
 
 
@@ -79,7 +80,7 @@ class AllowedSources:
         if len(hosts) != 1 and not (http_version == "1.0" and not hosts):
             return Rejection(400, "Bad Request", "a request must have one Host header")
         if hosts and not self._allows_host(hosts[0]):
-            host = _host_name(hosts[0])
+            host = _host_name(hosts[0]) or hosts[0].decode("latin-1")
             message = f"requests to the host {host!r} are not answered; {self._options.host_advice(host)}"
             return Rejection(421, "Misdirected Request", message)
         for origin in (value for name, value in headers if name == b"origin"):
@@ -90,8 +91,10 @@ class AllowedSources:
         return None
 
     def _allows_host(self, value: bytes) -> bool:
+        if "*" in self._hosts:
+            return True
         name = _host_name(value)
-        return not self._hosts.isdisjoint((name, "*")) or is_loopback(name) or name.endswith(".localhost")
+        return name is not None and (name in self._hosts or is_loopback(name) or name.endswith(".localhost"))
 
     def _allows_origin(self, origin: bytes, hosts: list[bytes]) -> bool:
         if not self.origins.isdisjoint((origin, b"*")):
@@ -103,7 +106,7 @@ class AllowedSources:
 class SourceCheck:
     """Answers requests from allowed sources with an application, and rejects others.
 
-    `GET /health` is always answered, since load balancers ask for it by address.
+    `GET /health` is always answered, since load balancers ask for it by address; it shows nothing.
     """
 
     def __init__(self, application: AsgiApplication, sources: AllowedSources) -> None:
@@ -112,7 +115,7 @@ class SourceCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         rejection = None
-        if scope["type"] == "http" and scope["path"] != "/health":
+        if scope["type"] == "http" and not (scope["path"] == "/health" and scope["method"] in ("GET", "HEAD")):
             rejection = self._sources.rejection(scope["headers"], scope.get("http_version", "1.1"))
         if rejection is None:
             await self._application(scope, receive, send)
@@ -148,12 +151,10 @@ def _checked_origin(origin: str, options: SourceOptions) -> str:
     return origin
 
 
-def _host_name(header: bytes) -> str:
-    """The name or address in a Host header, in lower case, without the port."""
-    host = header.decode("latin-1").lower()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
+def _host_name(header: bytes) -> str | None:
+    """The name or address in a Host header, in lower case, without the port; None for an invalid header."""
+    valid = _host_and_port(header.decode("latin-1").lower())
+    return None if valid is None else _without_brackets(valid[1])
 
 
 def _without_brackets(host: str) -> str:
