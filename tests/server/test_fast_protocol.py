@@ -51,3 +51,34 @@ def test_asgi_requests_behind_an_unanswered_write_are_answered_in_order(endpoint
 
 def test_fast_requests_behind_an_asgi_request_are_answered_in_order(endpoint: str) -> None:
     assert received(endpoint, HEALTH, PUT, LAST) == [HEALTHY, b"{}", HEALTHY]
+
+
+UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+
+
+def upgrading(message: bytes) -> bytes:
+    """The same request, which asks for another protocol besides."""
+    line, _, rest = message.partition(b"\r\n")
+    return line + b"\r\n" + UPGRADE + rest
+
+
+def test_request_for_another_protocol_is_answered_with_its_body_and_so_are_those_behind_it(endpoint: str) -> None:
+    """Java's HttpClient asks for HTTP/2 so."""
+    assert received(endpoint, upgrading(PUT), PUT, upgrading(HEALTH), LAST) == [b"{}", b"{}", HEALTHY, HEALTHY]
+
+
+def test_body_of_a_request_for_another_protocol_is_never_a_request(endpoint: str) -> None:
+    with connected(endpoint) as connection:
+        connection.sendall(upgrading(request("ListTables", PUT)) + LAST)
+        received = connection.makefile("rb").read()
+    assert received.count(b"HTTP/1.1 ") == 2
+    assert received.startswith(b"HTTP/1.1 400 ")
+    assert received.endswith(HEALTHY)
+
+
+def test_connect_is_rejected_and_ends_the_connection(endpoint: str) -> None:
+    with connected(endpoint) as connection:
+        connection.sendall(b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n" + PUT)
+        received = connection.makefile("rb").read()
+    assert received.startswith(b"HTTP/1.1 405 ")
+    assert received.count(b"HTTP/1.1 ") == 1

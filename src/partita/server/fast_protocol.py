@@ -187,14 +187,38 @@ class FastPathProtocol(HttpToolsProtocol):
             return
         size = self._size
         try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            pass  # the request is answered as if it had not asked for another protocol
+            self._feed(data)
         except httptools.HttpParserError:
             self._reject(400, "The request is not valid HTTP/1.1")
         else:
             if self._phase is not IDLE:
                 self._check_bounds(len(data), self._size > size)
+
+    def _feed(self, data: bytes | memoryview) -> None:
+        """Parses data; a request for another protocol is read again as one that does not ask for it.
+
+        The parser takes what follows the head of such a request for data of the other protocol. Java's HttpClient
+        sends its first request so, with a body.
+        """
+        rest = data
+        while True:
+            try:
+                self.parser.feed_data(rest)
+            except httptools.HttpParserUpgrade as upgrade:
+                rest = memoryview(rest)[upgrade.args[0] :]
+                if self.parser.get_method() == b"CONNECT":
+                    self._reject(405, "This server is no proxy")
+                    return
+                head = self._head_without_upgrade()
+                self.parser = httptools.HttpRequestParser(self)
+                self.parser.feed_data(head)
+            else:
+                return
+
+    def _head_without_upgrade(self) -> bytes:
+        version = self.parser.get_http_version().encode()
+        lines = [b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade"]
+        return b"%b %b HTTP/%b\r\n%b\r\n" % (self.parser.get_method(), self.url, version, b"".join(lines))
 
     def _check_bounds(self, parsed: int, has_grown: bool) -> None:
         """Rejects a request whose head, or whose trailers or chunk extensions, are too large."""
@@ -229,7 +253,7 @@ class FastPathProtocol(HttpToolsProtocol):
             self._head_bytes = self._size = 0
 
     def on_headers_complete(self) -> None:
-        if self._phase is CLOSING:
+        if self._phase is CLOSING or self.parser.should_upgrade():
             return
         self._body, self._size, self._head_bytes = b"", 0, 0
         self._request_headers = headers = dict(self.headers)
@@ -256,7 +280,7 @@ class FastPathProtocol(HttpToolsProtocol):
         fast = self._fast_path
         if fast is None or self.expect_100_continue or not fast.sources.allows_without_origin(headers):
             return False
-        if len(headers) != len(self.headers) or not self.parser.should_keep_alive() or self.parser.should_upgrade():
+        if len(headers) != len(self.headers) or not self.parser.should_keep_alive():
             return False
         method = self.parser.get_method()
         if method == b"POST" and self.url == b"/":
@@ -290,7 +314,7 @@ class FastPathProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         phase = self._phase
-        if phase is CLOSING:
+        if phase is CLOSING or self.parser.should_upgrade():
             return
         self._phase, self._since = IDLE, self.loop.time()
         self._missing = 0
