@@ -1,0 +1,125 @@
+"""Consumers as they are declared.
+
+notifications = Consumer("notifications")
+
+@notifications.on(Order)
+def shipped(change: Change[Order], t: Transaction) -> None: ...
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, Literal, Protocol, TypeVar, overload
+
+import msgspec
+
+from partita.consumers.changes import Change
+from partita.consumers.transactions import HandlerTransaction
+from partita.design.models import Model, model_of
+from partita.errors import DesignError, InvalidValue
+
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+AnyChange = TypeVar("AnyChange")
+Outcome = TypeVar("Outcome", None, Awaitable[None])
+
+Start = Literal["oldest", "now"]
+AfterFailure = Literal["continue", "hold"]
+
+
+class Decorator(Protocol, Generic[AnyChange]):
+    """Registers a handler and returns it as it is."""
+
+    def __call__(
+        self, handler: Callable[[AnyChange, HandlerTransaction], Outcome], /
+    ) -> Callable[[AnyChange, HandlerTransaction], Outcome]: ...
+
+
+class Handler(msgspec.Struct, frozen=True, eq=False):
+    """A function, and the entities whose changes it receives."""
+
+    models: tuple[Model, ...]
+    function: Callable[[Any, HandlerTransaction], Awaitable[None] | None]
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+
+class Consumer:
+    """A named group of handlers with one position in the changes; each change is handled once.
+
+    name           Its name in the database: what is done is stored under it.
+    start          Where a new consumer begins: with the oldest change that is still known, or with those from now on.
+    tries          How often a change is handled before it is given up.
+    after_failure  What becomes of the later changes of an item when one was given up: they continue, or they are held
+                   until somebody has retried or dropped it.
+    """
+
+    def __init__(
+        self, name: str, *, start: Start = "oldest", tries: int = 8, after_failure: AfterFailure = "continue"
+    ) -> None:
+        given: object = name
+        if not isinstance(given, str) or not given.strip() or len(given) > 100:
+            raise DesignError("Consumer", f"{name!r} is not a valid name", "use a text of at most 100 characters")
+        if start not in ("oldest", "now"):
+            raise DesignError(f"Consumer {name}", f"start={start!r} is not valid", 'use "oldest" or "now"')
+        if after_failure not in ("continue", "hold"):
+            wrong = f"after_failure={after_failure!r} is not valid"
+            raise DesignError(f"Consumer {name}", wrong, 'use "continue" or "hold"')
+        if type(tries) is not int or not 1 <= tries <= 100:
+            raise DesignError(f"Consumer {name}", f"tries={tries!r} is not valid", "use a number from 1 to 100")
+        self.name = name
+        self.start: Start = start
+        self.tries = tries
+        self.after_failure: AfterFailure = after_failure
+        self.handlers: list[Handler] = []
+
+    def __repr__(self) -> str:
+        return f"Consumer({self.name!r}: {', '.join(each.name for each in self.handlers) or 'no handlers'})"
+
+    @overload
+    def on(self, a: type[A], /) -> Decorator[Change[A]]: ...
+    @overload
+    def on(self, a: type[A], b: type[B], /) -> Decorator[Change[A] | Change[B]]: ...
+    @overload
+    def on(self, a: type[A], b: type[B], c: type[C], /) -> Decorator[Change[A] | Change[B] | Change[C]]: ...
+    @overload
+    def on(
+        self, a: type[A], b: type[B], c: type[C], d: type[D], /
+    ) -> Decorator[Change[A] | Change[B] | Change[C] | Change[D]]: ...
+    def on(self, *entities: type[Any]) -> Any:
+        """Registers a handler for the changes of these entities; it may be an async function."""
+        if not entities:
+            raise DesignError(f"Consumer {self.name}", "on() has no entity", "write @consumer.on(Order)")
+        models = tuple(self._model(each) for each in entities)
+
+        def register(function: Any) -> Any:
+            if not callable(function):
+                raise DesignError(f"Consumer {self.name}", f"{function!r} is not a function of a change")
+            self.handlers.append(Handler(models, function))
+            return function
+
+        return register
+
+    def _model(self, entity: type[Any]) -> Model:
+        try:
+            model = model_of(entity)
+        except (InvalidValue, AttributeError, TypeError):
+            wrong = f"{entity!r} is not an entity"
+            raise DesignError(f"Consumer {self.name}", wrong, "pass entity classes, as in on(Order)") from None
+        if model.table.stream != "NEW_AND_OLD_IMAGES":
+            raise DesignError(
+                f"Consumer {self.name}",
+                f"table {model.table.name!r} of {model.name} has no stream with images before and after each change",
+                'write Table(..., stream="NEW_AND_OLD_IMAGES")',
+            )
+        return model
+
+    def handlers_of(self, model: Model) -> list[Handler]:
+        return [each for each in self.handlers if model in each.models]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables whose changes are handled."""
+        return tuple(dict.fromkeys(model.table.name for each in self.handlers for model in each.models))

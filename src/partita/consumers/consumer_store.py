@@ -1,0 +1,24 @@
+"""The store of a consumer: the user's design and the state of consumers, on the user's backend."""
+
+from typing import Any, TypeVar
+
+from partita.consumers.state import with_state
+from partita.store.flows import Flow, run
+from partita.store.store import Store
+
+R = TypeVar("R")
+
+
+class ConsumerStore(Store):
+    """A store of the same settings as the user's, whose transactions can write state, too."""
+
+    def __init__(self, db: Store) -> None:
+        settings: dict[str, Any] = {"sleep": db._sleep, **db._settings}
+        super().__init__(db.backend, with_state(db.design), **settings)
+
+    def run(self, flow: Flow[R]) -> R:
+        return run(flow, self.backend, self._sleep)
+
+    def wait_after(self, attempt: int) -> None:
+        """Waits before the next attempt, with back-off and jitter."""
+        self._sleep(self.context.pause(attempt).seconds)

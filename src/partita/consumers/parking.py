@@ -1,0 +1,153 @@
+"""Parked changes: those that have failed and are tried again, and those that wait behind them.
+
+The changes of an item are tried in their order. After its last try, a change becomes a dead letter.
+"""
+
+import zlib
+from collections.abc import Callable
+from datetime import timedelta
+
+from partita.consumers import state
+from partita.consumers.consumer import Consumer
+from partita.consumers.consumer_store import ConsumerStore
+from partita.consumers.delivery import Delivery, Recognition
+from partita.consumers.state import ChangePart, DeadLetter, ParkedChange
+from partita.consumers.streams import decoded_record, encoded_record
+from partita.consumers.transactions import HandlerTransaction
+from partita.design.conditions import F
+from partita.design.reads import Get
+
+PART_BYTES = 300_000
+FIRST_WAIT = timedelta(seconds=1)
+LONGEST_WAIT = timedelta(minutes=10)
+MAX_ERROR = 2000  # characters of an error that are stored
+
+Attempt = Callable[[Delivery, Callable[[HandlerTransaction], None]], Exception | None]
+
+
+class Parking:
+    """The parked changes of a consumer."""
+
+    def __init__(self, db: ConsumerStore, consumer: Consumer) -> None:
+        self._db = db
+        self._consumer = consumer
+        self._items: set[str] = set()
+        tables = {each.name: each for each in db.design.tables}
+        self._recognitions = {name: Recognition(consumer, tables[name]) for name in consumer.tables}
+
+    def load(self) -> None:
+        """Notes which items have parked changes."""
+        self._items = {each.item for each in self._db(state.parked_changes(self._consumer.name))}
+
+    def holds(self, item: str) -> bool:
+        """Whether changes of an item wait here, so that its later ones have to wait, too."""
+        return item in self._items
+
+    def park(self, whole: HandlerTransaction, delivery: Delivery, error: Exception | None) -> None:
+        """Adds the parking of a change to a transaction; without an error, it waits behind another one."""
+        name, now = self._consumer.name, self._db.now()
+        data = zlib.compress(encoded_record(delivery.record), 1)
+        parts = [data[at : at + PART_BYTES] for at in range(0, len(data), PART_BYTES)]
+        for number, part in enumerate(parts):
+            whole.create(
+                ChangePart(consumer=name, shard=delivery.shard, sequence=delivery.sequence, number=number, data=part)
+            )
+        whole.create(
+            ParkedChange(
+                consumer=name,
+                item=delivery.item,
+                sequence=delivery.sequence,
+                shard=delivery.shard,
+                table=delivery.table,
+                parts=len(parts),
+                tries=0 if error is None else 1,
+                error="" if error is None else describe(error),
+                due_at=None if error is None else now + self._wait(1),
+            )
+        )
+        self._items.add(delivery.item)
+
+    def retry_due(self, attempt: Attempt) -> int:
+        """Tries the changes that are due once; returns how many."""
+        tried, now = 0, self._db.now()
+        for parked in list(self._db(state.due_changes(self._consumer.name))):
+            if parked.due_at is None or parked.due_at > now:
+                break
+            self._retry(parked, attempt)
+            tried += 1
+        return tried
+
+    def _retry(self, parked: ParkedChange, attempt: Attempt) -> None:
+        delivery = self._delivery(parked)
+        error = None
+        if delivery is not None:  # otherwise no handler wants it any longer
+            error = attempt(delivery, lambda whole: self._finish(whole, parked))
+        else:
+            self._finish(HandlerTransaction(self._db), parked)
+        if error is None:
+            return
+        if parked.tries + 1 < self._consumer.tries:
+            with self._db.change(self._key(parked), when=F.tries == parked.tries) as draft:
+                draft.tries = parked.tries + 1
+                draft.error = describe(error)
+                draft.due_at = self._db.now() + self._wait(parked.tries + 1)
+            return
+        self._give_up(parked, error)
+
+    def _give_up(self, parked: ParkedChange, error: Exception) -> None:
+        whole = HandlerTransaction(self._db)
+        whole.create(
+            DeadLetter(
+                consumer=parked.consumer,
+                item=parked.item,
+                sequence=parked.sequence,
+                shard=parked.shard,
+                table=parked.table,
+                parts=parked.parts,
+                tries=parked.tries + 1,
+                error=describe(error),
+                given_up_at=self._db.now(),
+            )
+        )
+        whole.delete(self._key(parked), when=F.tries == parked.tries)
+        if self._consumer.after_failure == "continue":
+            self._release_next(whole, parked)
+        whole.commit()
+
+    def _finish(self, whole: HandlerTransaction, parked: ParkedChange) -> None:
+        """Commits the effects of a parked change and removes it; the next one of its item is due."""
+        whole.delete(self._key(parked), when=F.tries == parked.tries)
+        for number in range(parked.parts):
+            whole.delete(state.change_part(parked.consumer, parked.shard, parked.sequence, number))
+        is_last = self._release_next(whole, parked)
+        whole.commit()
+        if is_last:
+            self._items.discard(parked.item)
+
+    def _release_next(self, whole: HandlerTransaction, parked: ParkedChange) -> bool:
+        """Makes the next parked change of an item due; true if there is no other."""
+        for each in self._db(state.parked_changes_of(parked.consumer, parked.item), consistent=True):
+            if (each.sequence, each.shard) != (parked.sequence, parked.shard):
+                draft = whole.change(self._key(each))
+                draft.due_at = self._db.now()
+                return False
+        return True
+
+    def _delivery(self, parked: ParkedChange) -> Delivery | None:
+        parts = self._db(state.change_parts(parked.consumer, parked.shard, parked.sequence), consistent=True)
+        record = decoded_record(zlib.decompress(b"".join(each.data for each in parts)))
+        recognition = self._recognitions.get(parked.table)
+        return None if recognition is None else recognition.delivery(parked.shard, record)
+
+    def _key(self, parked: ParkedChange) -> Get[ParkedChange]:
+        return state.parked_change(parked.consumer, parked.item, parked.sequence)
+
+    def _wait(self, tries: int) -> timedelta:
+        """The time before the next try: it doubles, with jitter."""
+        most: timedelta = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(tries - 1, 20))
+        jitter: float = 0.5 + self._db.context.random() / 2
+        return most * jitter
+
+
+def describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:MAX_ERROR]

@@ -1,0 +1,136 @@
+"""The state of consumers, stored with the data: positions, parked changes, dead letters.
+
+CONSUMER#name  POSITION#stream#shard        how far the changes of a shard are done
+               PARKED#item#sequence         a change that has failed, or that waits behind one of the same item
+               DEAD#sequence                a change that was given up
+CHANGE#name#shard#sequence  PART#n          the images of a parked change
+"""
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+
+from partita.design.entities import Entity
+from partita.design.key_templates import Ordered
+from partita.design.keys import Keys
+from partita.design.patterns import pattern
+from partita.design.reads import Item, Items
+from partita.design.tables import Index, Table
+from partita.plan.design import Design
+from partita.plan.proof.prove import prove
+
+table = Table("partita-consumers", "PK", "SK", indexes=(Index("due", "GSI1PK", "GSI1SK"),))
+
+
+class Position(Entity, table=table, key=("CONSUMER#{consumer}", "POSITION#{stream}#{shard}")):
+    """All changes of a shard up to `sequence` are done or parked; `epoch` counts the runners that took it over."""
+
+    consumer: str
+    stream: str
+    shard: str
+    sequence: str = ""
+    epoch: int = 0
+    begun_at: datetime | None = None
+    skips_before: datetime | None = None  # changes before this time are not handled
+    has_ended: bool = False
+    handled: int = 0
+    skipped: int = 0
+
+
+class ParkedChange(Entity, table=table, key=("CONSUMER#{consumer}", "PARKED#{item}#{sequence}")):
+    """A change that is tried again at `due_at`; one that waits behind another change of its item has none."""
+
+    consumer: str
+    item: str
+    sequence: str
+    shard: str
+    table: str
+    parts: int
+    tries: int = 0
+    error: str = ""
+    due_at: datetime | None = None
+
+    due = Keys("due", "CONSUMER#{consumer}", "{due_at}")
+
+
+class DeadLetter(Entity, table=table, key=("CONSUMER#{consumer}", "DEAD#{sequence}#{shard}")):
+    """A change that was given up after its last try."""
+
+    consumer: str
+    item: str
+    sequence: str
+    shard: str
+    table: str
+    parts: int
+    tries: int
+    error: str
+    given_up_at: datetime
+
+
+class ChangePart(Entity, table=table, key=("CHANGE#{consumer}#{shard}#{sequence}", "PART#{number}")):
+    """A piece of the record of a parked change: two images of 400 KB do not fit into one item."""
+
+    consumer: str
+    shard: str
+    sequence: str
+    number: Annotated[int, Ordered(0, 99)]
+    data: bytes
+
+
+@pattern
+def position(consumer: str, stream: str, shard: str) -> Item[Position]:
+    """The position of a consumer in a shard."""
+
+
+@pattern
+def positions(consumer: str) -> Items[Position]:
+    """The positions of a consumer."""
+
+
+@pattern
+def parked_change(consumer: str, item: str, sequence: str) -> Item[ParkedChange]:
+    """A parked change."""
+
+
+@pattern
+def parked_changes(consumer: str) -> Items[ParkedChange]:
+    """The parked changes of a consumer, by item and in their order."""
+
+
+@pattern
+def parked_changes_of(consumer: str, item: str) -> Items[ParkedChange]:
+    """The parked changes of an item, in their order."""
+
+
+@pattern(ParkedChange.due.oldest_first())
+def due_changes(consumer: str) -> Items[ParkedChange]:
+    """The parked changes that are tried again, the next one first."""
+
+
+@pattern
+def dead_letter(consumer: str, sequence: str, shard: str) -> Item[DeadLetter]:
+    """A change that was given up."""
+
+
+@pattern
+def dead_letters(consumer: str) -> Items[DeadLetter]:
+    """The changes that a consumer has given up, the oldest first."""
+
+
+@pattern
+def change_parts(consumer: str, shard: str, sequence: str) -> Items[ChangePart]:
+    """The pieces of a parked change."""
+
+
+@pattern
+def change_part(consumer: str, shard: str, sequence: str, number: int) -> Item[ChangePart]:
+    """A piece of a parked change."""
+
+
+design = prove("partita-consumers", table)
+
+
+def with_state(of: Design) -> Design:
+    """A design and the state of its consumers, so that one transaction can write both."""
+    return msgspec.structs.replace(of, tables=(*of.tables, *design.tables))
