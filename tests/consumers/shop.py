@@ -98,3 +98,6 @@ def copy(change: Change[Order], t: HandlerTransaction) -> None:
     found = t.get(copy_of(change.after.order_id))
     history = [] if found is None else found.history
     t.put(Copy(order_id=change.after.order_id, number=change.after.number, history=[*history, change.after.number]))
+
+
+CONSUMERS = (notifications, tallies, copies)

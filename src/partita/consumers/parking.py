@@ -13,9 +13,10 @@ from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Delivery, Recognition
 from partita.consumers.state import ChangePart, DeadLetter, ParkedChange
 from partita.consumers.streams import decoded_record, encoded_record
-from partita.consumers.transactions import HandlerTransaction
+from partita.consumers.transactions import HandlerTransaction, TakenOver
 from partita.design.conditions import F
 from partita.design.reads import Get
+from partita.errors import ConditionFailed
 
 PART_BYTES = 300_000
 FIRST_WAIT = timedelta(seconds=1)
@@ -67,8 +68,18 @@ class Parking:
         )
         self._items.add(delivery.item)
 
+    def seconds_until_due(self) -> float:
+        """The time until the next try; infinite if nothing is tried again."""
+        if not self._items:
+            return float("inf")
+        first = self._db(state.due_changes(self._consumer.name)).first(1)
+        due = first[0].due_at if first else None
+        return float("inf") if due is None else (due - self._db.now()).total_seconds()
+
     def retry_due(self, attempt: Attempt) -> int:
         """Tries the changes that are due once; returns how many."""
+        if not self._items:
+            return 0
         tried, now = 0, self._db.now()
         for parked in list(self._db(state.due_changes(self._consumer.name))):
             if parked.due_at is None or parked.due_at > now:
@@ -120,7 +131,12 @@ class Parking:
         for number in range(parked.parts):
             whole.delete(state.change_part(parked.consumer, parked.shard, parked.sequence, number))
         is_last = self._release_next(whole, parked)
-        whole.commit()
+        try:
+            whole.commit()
+        except ConditionFailed as failed:
+            if failed.entity == ParkedChange.__name__:
+                raise TakenOver(self._consumer.name) from None
+            raise
         if is_last:
             self._items.discard(parked.item)
 

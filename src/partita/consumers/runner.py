@@ -18,7 +18,7 @@ from partita.consumers.delivery import Delivery, Recognition, written_at
 from partita.consumers.parking import Parking
 from partita.consumers.state import Position
 from partita.consumers.streams import ShardReader, TableStream
-from partita.consumers.transactions import HandlerTransaction, ReadChanged
+from partita.consumers.transactions import HandlerTransaction, ReadChanged, TakenOver
 from partita.design.conditions import F
 from partita.dynamodb.stream_shapes import Record
 from partita.errors import ConditionFailed, PartitaError, RetriesExhausted
@@ -28,13 +28,6 @@ MAX_TOGETHER = 25  # changes in a transaction
 MAX_RUNS = 30  # of a handler whose reads have changed
 
 _log = logging.getLogger("partita.consumers")
-
-
-class TakenOver(PartitaError):
-    """Another process runs the consumer now."""
-
-    def __init__(self, consumer: str) -> None:
-        super().__init__(f"consumer {consumer}: another process has taken it over")
 
 
 class _Shard:

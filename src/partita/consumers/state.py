@@ -38,6 +38,16 @@ class Position(Entity, table=table, key=("CONSUMER#{consumer}", "POSITION#{strea
     skipped: int = 0
 
 
+class Lease(Entity, table=table, key=("CONSUMER#{consumer}", "LEASE")):
+    """Which process runs a consumer; it adds to `beats` now and then. A paused consumer is run by none."""
+
+    consumer: str
+    owner: str = ""
+    process: str = ""  # where the owner runs, so that others on the same machine see at once that it has ended
+    beats: int = 0
+    is_paused: bool = False
+
+
 class ParkedChange(Entity, table=table, key=("CONSUMER#{consumer}", "PARKED#{item}#{sequence}")):
     """A change that is tried again at `due_at`; one that waits behind another change of its item has none."""
 
@@ -76,6 +86,11 @@ class ChangePart(Entity, table=table, key=("CHANGE#{consumer}#{shard}#{sequence}
     sequence: str
     number: Annotated[int, Ordered(0, 99)]
     data: bytes
+
+
+@pattern
+def lease(consumer: str) -> Item[Lease]:
+    """The lease of a consumer."""
 
 
 @pattern

@@ -8,7 +8,7 @@ from partita.consumers.consumer_store import ConsumerStore
 from partita.design.models import Model
 from partita.design.reads import Get, Query
 from partita.dynamodb.values import Item
-from partita.errors import StoreError
+from partita.errors import PartitaError, StoreError
 from partita.plan.actions import Clause, ItemAction, absent, equals
 from partita.plan.items import key_of
 from partita.plan.read_requests import get_plan, key_values
@@ -24,6 +24,13 @@ class ReadChanged(StoreError):
 
     def __init__(self, entity: str) -> None:
         super().__init__(f"{entity} has changed since the handler read it")
+
+
+class TakenOver(PartitaError):
+    """Another process runs the consumer now."""
+
+    def __init__(self, consumer: str) -> None:
+        super().__init__(f"consumer {consumer}: another process has taken it over")
 
 
 class HandlerTransaction(Transaction):

@@ -24,7 +24,7 @@ from partita.engine.recorded_reads import RecordingEngine
 from partita.engine.writer import Writer
 from partita.errors import SpaceMissing, StorageBusy, StorageClosed, StorageError, UsedAfterFork
 from partita.storage import after_fork
-from partita.storage.contract import Storage
+from partita.storage.contract import Storage, Watch
 
 Reply = TypeVar("Reply")
 
@@ -120,6 +120,10 @@ class Engine:
     def version(self) -> int:
         """A number that changes with every commit of any process; two threads may have different ones of one state."""
         return self._context.storage.version()
+
+    def watch_commits(self) -> Watch:
+        """A watch for commits of any process, for the calling thread."""
+        return self._context.storage.watch()
 
     def record_reads(self) -> RecordingEngine:
         """This engine, with a record of the reads that its requests make."""

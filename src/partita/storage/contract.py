@@ -104,6 +104,20 @@ class Reader(Protocol):
     def totals(self, space: str) -> Totals: ...
 
 
+class Watch(Protocol):
+    """Waits for commits."""
+
+    def wait(self, seconds: float) -> bool:
+        """Waits for a commit, at most some seconds; whether there was one since the last call."""
+        ...
+
+    def wake(self) -> None:
+        """Ends the wait of another thread."""
+        ...
+
+    def close(self) -> None: ...
+
+
 class StorageTransaction(Reader, Protocol):
     """Reads see the transaction's own writes; an error that leaves the block undoes them all."""
 
@@ -136,6 +150,10 @@ class Storage(Reader, Protocol):
 
         Equal numbers, also of different threads, are of the same state.
         """
+        ...
+
+    def watch(self) -> Watch:
+        """A watch for commits of any process, for the calling thread."""
         ...
 
     def snapshot(self) -> AbstractContextManager[Reader]: ...

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from partita.errors import SpaceMissing, StorageBusy, StorageClosed
+from partita.storage.commit_watch import MemoryWatch
 from partita.storage.contract import DamagedRow, Row, RowBatch, Totals, Write
 
 _MAX_ROWS = 256  # of a batch
@@ -46,6 +47,7 @@ class MemoryStorage:
         self._spaces: dict[str, _Space] = {}
         self._lock = threading.RLock()
         self._commits = 0
+        self._committed: threading.Condition | None = None  # of those who wait for a commit
         self._is_closed = False
 
     def _space(self, space: str) -> _Space:
@@ -121,6 +123,14 @@ class MemoryStorage:
         finally:
             self._commits += 1
             self._lock.release()
+            if self._committed is not None:
+                with self._committed:
+                    self._committed.notify_all()
+
+    def watch(self) -> MemoryWatch:
+        if self._committed is None:
+            self._committed = threading.Condition()
+        return MemoryWatch(self.version, self._committed)
 
     def close(self) -> None:
         """Drops the data; a later read or write raises StorageClosed."""

@@ -35,6 +35,7 @@ from partita.errors import (
 from partita.storage import after_fork, sqlite_connection
 from partita.storage.checkpoints import Checkpointer
 from partita.storage.checksums import row_checksum
+from partita.storage.commit_watch import CommitWatch
 from partita.storage.contract import DamagedRow, Reader, Row, RowBatch, Totals, Write
 from partita.storage.sqlite_connection import Durability, SqliteConnection
 from partita.storage.sqlite_format import CREATE_SPACE, check_existing_file, initialize, open_read_only
@@ -135,6 +136,10 @@ class SqliteStorage:
     def version(self) -> int:
         """SQLite's data_version, with the number of the connection: it changes with the commits of all others."""
         return self._reader().version()
+
+    def watch(self) -> CommitWatch:
+        """A watch for the calling thread."""
+        return CommitWatch(self.version, self._file)
 
     @contextmanager
     def snapshot(self) -> Iterator[SqliteConnection]:
