@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from partita.consumers.leases import this_process
 from partita.consumers.worker import Worker, create_state_tables
 from tests.consumers import shop
 from tests.consumers.shop import Order, Status
-from tests.timing import wait_until
+from tests.peers import wait_until
 
 KILLS = int(os.environ.get("PARTITA_CRASHES", "20"))
 WRITERS, ORDERS, CHANGES = 8, 24, 12
@@ -36,7 +37,7 @@ def test_commit_takes_effect_by_itself(db: Store) -> None:
     with Worker(db, shop.CONSUMERS):
         for number in range(5):
             db.create(Order(order_id=str(number), customer_id="c", number=number))
-            wait_until(lambda number=number: db(shop.copy_of(str(number))) is not None)  # type: ignore[misc]
+            wait_until(partial(has_copy, db, str(number)))
         wait_until(lambda: (found := db(shop.tally("orders"))) is not None and found.created == 5)
 
 
@@ -55,7 +56,7 @@ def test_paused_consumer_goes_on_when_it_is_resumed(db: Store) -> None:
     leases.create(state.Lease(consumer="tallies", is_paused=True))
     db.create(Order(order_id="1", customer_id="c"))
     with Worker(db, [shop.tallies, shop.copies]):
-        wait_until(lambda: db(shop.copy_of("1")) is not None)
+        wait_until(partial(has_copy, db, "1"))
         assert db(shop.tally("orders")) is None
         with leases.change(state.lease("tallies")) as draft:
             draft.is_paused = False
@@ -106,7 +107,7 @@ def test_killed_workers_handle_every_change_once_and_in_order(tmp_path: Path) ->
                     first.stdout.readline()
                     handled = sum(each.handled for each in positions(db))
                     until = handled + chance.randrange(30)
-                    wait_until(lambda until=until: handled_by_all(db) >= until or is_done(db, expected))  # type: ignore[misc]
+                    wait_until(partial(has_handled, db, until, expected))
                     first.kill()
                     second.kill()
             for each in writing:
@@ -123,6 +124,10 @@ def test_killed_workers_handle_every_change_once_and_in_order(tmp_path: Path) ->
         assert not list(Store(db.backend, state.design)(state.dead_letters("copies")))
 
 
+def has_copy(db: Store, order_id: str) -> bool:
+    return db(shop.copy_of(order_id)) is not None
+
+
 def positions(db: Store) -> list[state.Position]:
     states = Store(db.backend, state.design)
     return [each for consumer in shop.CONSUMERS for each in states(state.positions(consumer.name))]
@@ -132,13 +137,23 @@ def handled_by_all(db: Store) -> int:
     return sum(each.handled for each in positions(db))
 
 
+def has_handled(db: Store, changes: int, orders: int) -> bool:
+    return handled_by_all(db) >= changes or is_done(db, orders)
+
+
 def is_done(db: Store, orders: int) -> bool:
     """Whether each consumer has handled every change of the orders."""
     found = positions(db)
     return len(found) == len(shop.CONSUMERS) and all(each.handled == orders * CHANGES for each in found)
 
 
-def test_process_is_recognised_among_others() -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        assert str(process.pid) not in this_process().split("/")
-        process.kill()
+def test_owner_that_has_ended_on_this_machine_is_replaced_at_once(db: Store) -> None:
+    create_state_tables(db)
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as process:
+        process.wait()
+    machine, _, _ = this_process().rsplit("/", 2)
+    owner = state.Lease(consumer="tallies", owner="x", process=f"{machine}/{process.pid}/1", beats=7)
+    Store(db.backend, state.design).create(owner)
+    db.create(Order(order_id="1", customer_id="c"))
+    with Worker(db, [shop.tallies]):
+        wait_until(lambda: db(shop.tally("orders")) is not None)
