@@ -32,15 +32,16 @@ MAY_SEE: dict[str, set[str]] = {
     "plan": WAIST | {"validation", "design"},
     "describe": WAIST | {"validation", "design", "plan"},
     "store": MEANING,
+    "consumers": MEANING | {"store"},
     # interfaces
     "rest": MEANING | {"store", "connect", "http"},
-    "system": MEANING | {"store", "rest"},
+    "system": MEANING | {"store", "consumers", "rest"},
     "boto": WAIST | {"connect"},
     "pytest_plugin": WAIST | {"connect", "boto"},
     # designs and backends
     "connect": MEANING | BACKENDS | {"store"},
-    "cli": MEANING | BACKENDS | {"store", "connect", "http", "server", "rest", "system"},
-    "__init__": MEANING | {"store", "connect", "system"},
+    "cli": MEANING | BACKENDS | {"store", "consumers", "connect", "http", "server", "rest", "system"},
+    "__init__": MEANING | {"store", "consumers", "connect", "system"},
     "__main__": {"cli", "errors", "extras"},
 }
 

@@ -6,15 +6,16 @@ import sys
 import partita
 
 NAMES = """
-ALL_SHARDS AUTO Adoption AlreadyExists AsyncStore CapacityMeter Compressed Condition ConditionFailed
-ConfigurationError CorruptRow CountOf CreatedAt Design DesignError DynamoDBError Entity Expires F FileReplaced Get InKey
-Index Internal InvalidCursor
+ALL_SHARDS AUTO Adoption AlreadyExists AsyncStore CapacityMeter Change Compressed Condition ConditionFailed
+ConfigurationError Consumer CorruptRow CountOf Created CreatedAt Deleted Design
+DesignError DynamoDBError Entity Expires F FileReplaced
+Get HandlerTransaction InKey Index Internal InvalidCursor
 InvalidTransaction InvalidTransition InvalidValue Item Items Keys Limit LimitReached MissingExtra NoReply NotFound
 NotUnique OpenEnum Ordered OutcomeUnknown Owns Page PartitaError Pattern ProofError Query ReferenceMissing References
 RejectionUnexplained ReservedKey RetriesExhausted SeedStep SentRequest StillReferenced StorageBusy StorageClosed
 StorageError Store StoreError StoredAs
-StoredItemInvalid SumOf System Table TableNotFound Transaction Transitions Unique UnknownAttribute Untracked UpdatedAt
-UsedAfterFork Version VersionConflict View
+StoredItemInvalid SumOf System Table TableNotFound Transaction Transitions Unique UnknownAttribute Untracked Updated
+UpdatedAt UsedAfterFork Version VersionConflict View Worker
 collection connect connect_async convert describe_pattern fan_out get new_id pattern prove query
 time_in_id
 """.split()

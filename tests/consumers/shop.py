@@ -4,11 +4,21 @@ from enum import Enum
 
 import msgspec
 
-from partita.consumers.changes import Change, Created, Deleted, Updated
-from partita.consumers.consumer import Consumer
-from partita.consumers.transactions import HandlerTransaction
-from partita.design import Entity, F, Item, Items, Table, pattern
-from partita.plan.proof.prove import prove
+from partita import (
+    Change,
+    Consumer,
+    Created,
+    Deleted,
+    Entity,
+    F,
+    HandlerTransaction,
+    Item,
+    Items,
+    Table,
+    Updated,
+    pattern,
+    prove,
+)
 
 table = Table("shop", "PK", "SK", ttl="ttl", stream="NEW_AND_OLD_IMAGES")
 

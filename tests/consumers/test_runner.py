@@ -8,10 +8,10 @@ import pytest
 
 from partita import Store, connect
 from partita.consumers import state
-from partita.consumers.changes import Change
 from partita.consumers.consumer import Consumer
+from partita.consumers.entity_changes import Change
+from partita.consumers.handler_transaction import HandlerTransaction, TakenOver
 from partita.consumers.runner import ConsumerRunner
-from partita.consumers.transactions import HandlerTransaction, TakenOver
 from tests.consumers import shop
 from tests.consumers.shop import Order, Status
 

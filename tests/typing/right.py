@@ -4,7 +4,19 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
-from partita import AsyncStore, Store, connect, connect_async
+from partita import (
+    AsyncStore,
+    Change,
+    Consumer,
+    Created,
+    Deleted,
+    HandlerTransaction,
+    Store,
+    Transaction,
+    Updated,
+    connect,
+    connect_async,
+)
 from partita.design import F
 from partita.engine.engine import Engine
 from partita.remote.sync_backend import RemoteBackend
@@ -57,3 +69,26 @@ def open_stores(file: Path) -> None:
 async def open_stores_on_a_loop() -> None:
     db: AsyncStore = await connect_async("memory:", shop, sleep=asyncio.sleep, slow_call_seconds=1.0)
     print(db.with_settings(retries=0))
+
+
+notifications = Consumer("notifications")
+
+
+@notifications.on(Order)
+def shipped(change: Change[Order], t: Transaction) -> None:
+    if found := change.became(F.status == Status.SHIPPED):
+        t.create(Customer(customer_id=change.id, email=found.customer_id))
+    match change:
+        case Created():
+            print(change.after.priority)
+        case Updated():
+            print(change.before.priority < change.after.priority)
+        case Deleted():
+            print(change.before.note, change.by_ttl)
+
+
+@notifications.on(Order, Customer)
+async def any_of_two(change: Change[Order] | Change[Customer], t: HandlerTransaction) -> None:
+    known: Customer | None = t.get(customer("c1"))
+    orders: list[Order] = t.find(orders_to_ship(Status.OPEN), 10)
+    print(change.id, change.at, known, orders)

@@ -11,8 +11,8 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, overload
 
 import msgspec
 
-from partita.consumers.changes import Change
-from partita.consumers.transactions import HandlerTransaction
+from partita.consumers.entity_changes import Change
+from partita.consumers.handler_transaction import HandlerTransaction
 from partita.design.models import Model, model_of
 from partita.errors import DesignError, InvalidValue
 
@@ -27,7 +27,7 @@ Start = Literal["oldest", "now"]
 AfterFailure = Literal["continue", "hold"]
 
 
-class Decorator(Protocol, Generic[AnyChange]):
+class HandlerDecorator(Protocol, Generic[AnyChange]):
     """Registers a handler and returns it as it is."""
 
     def __call__(
@@ -79,15 +79,15 @@ class Consumer:
         return f"Consumer({self.name!r}: {', '.join(each.name for each in self.handlers) or 'no handlers'})"
 
     @overload
-    def on(self, a: type[A], /) -> Decorator[Change[A]]: ...
+    def on(self, a: type[A], /) -> HandlerDecorator[Change[A]]: ...
     @overload
-    def on(self, a: type[A], b: type[B], /) -> Decorator[Change[A] | Change[B]]: ...
+    def on(self, a: type[A], b: type[B], /) -> HandlerDecorator[Change[A] | Change[B]]: ...
     @overload
-    def on(self, a: type[A], b: type[B], c: type[C], /) -> Decorator[Change[A] | Change[B] | Change[C]]: ...
+    def on(self, a: type[A], b: type[B], c: type[C], /) -> HandlerDecorator[Change[A] | Change[B] | Change[C]]: ...
     @overload
     def on(
         self, a: type[A], b: type[B], c: type[C], d: type[D], /
-    ) -> Decorator[Change[A] | Change[B] | Change[C] | Change[D]]: ...
+    ) -> HandlerDecorator[Change[A] | Change[B] | Change[C] | Change[D]]: ...
     def on(self, *entities: type[Any]) -> Any:
         """Registers a handler for the changes of these entities; it may be an async function."""
         if not entities:

@@ -5,8 +5,8 @@ from hashlib import blake2b
 
 import msgspec
 
-from partita.consumers.changes import Change, ChangeInfo, Created, Deleted, Updated
 from partita.consumers.consumer import Consumer, Handler
+from partita.consumers.entity_changes import Change, ChangeInfo, Created, Deleted, Updated
 from partita.design.models import Model
 from partita.design.tables import Table
 from partita.dynamodb.stream_shapes import Record

@@ -11,9 +11,9 @@ from partita.consumers import state
 from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Delivery, Recognition
+from partita.consumers.handler_transaction import HandlerTransaction, TakenOver
 from partita.consumers.state import ChangePart, DeadLetter, ParkedChange
-from partita.consumers.streams import decoded_record, encoded_record
-from partita.consumers.transactions import HandlerTransaction, TakenOver
+from partita.consumers.stream_reader import decoded_record, encoded_record
 from partita.design.conditions import F
 from partita.design.reads import Get
 from partita.errors import ConditionFailed

@@ -15,10 +15,10 @@ from partita.consumers import state
 from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Delivery, Recognition, written_at
+from partita.consumers.handler_transaction import HandlerTransaction, ReadChanged, TakenOver
 from partita.consumers.parking import Parking
 from partita.consumers.state import Position
-from partita.consumers.streams import ShardReader, TableStream
-from partita.consumers.transactions import HandlerTransaction, ReadChanged, TakenOver
+from partita.consumers.stream_reader import ShardReader, TableStream
 from partita.design.conditions import F
 from partita.dynamodb.stream_shapes import Record
 from partita.errors import ConditionFailed, PartitaError, RetriesExhausted

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from partita.consumers import state
 from partita.consumers.consumer import Consumer
+from partita.consumers.handler_transaction import TakenOver
 from partita.consumers.leases import BEAT_SECONDS, LeaseHolder
 from partita.consumers.runner import ConsumerRunner
-from partita.consumers.transactions import TakenOver
 from partita.errors import ConfigurationError, PartitaError
 from partita.store.store import Store
 

@@ -1,6 +1,6 @@
 """Reading a table's stream through the DynamoDB Streams operations, which every backend has."""
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -14,13 +14,6 @@ from partita.store.retries import send_idempotent
 T = TypeVar("T")
 
 PAGE = 1000  # records of a request; DynamoDB returns no more
-
-
-class Page(NamedTuple):
-    """Some records of a shard, and whether they are its last ones."""
-
-    records: list[Record]
-    has_ended: bool
 
 
 class TableStream:
