@@ -327,3 +327,38 @@ def _run(storage: Storage, model: dict[bytes, bytes], group: Steps, gives_up: bo
     except ZeroDivisionError:
         return model
     return after
+
+
+def test_watch_reports_each_commit_once(storage: Storage) -> None:
+    watch = storage.watch()
+    try:
+        assert not watch.wait(0)
+        put(storage, {b"a": b"1"})
+        assert watch.wait(0)
+        assert not watch.wait(0.001)
+    finally:
+        watch.close()
+
+
+def test_commit_and_wake_end_a_wait(storage: Storage) -> None:
+    waiting = threading.Event()
+
+    def wait_twice() -> list[bool]:
+        watch = storage.watch()
+        opened.append(watch)
+        waiting.set()
+        found = [watch.wait(PATIENCE)]
+        has_seen.set()
+        found.append(watch.wait(PATIENCE))
+        watch.close()
+        return found
+
+    opened: list[Any] = []
+    has_seen = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(wait_twice)
+        assert waiting.wait(PATIENCE)
+        put(storage, {b"a": b"1"})
+        assert has_seen.wait(PATIENCE)
+        opened[0].wake()
+        assert found.result() == [True, False]

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -284,3 +284,14 @@ def test_dropped_space_leaves_no_large_values(storage: SqliteStorage, path: str)
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT count(*) FROM large").fetchall() == [(0,)]
     connection.close()
+
+
+def test_watch_reports_a_commit_of_another_process(tmp_path: Path) -> None:
+    """Two storages on one file, as two processes have."""
+    path = str(tmp_path / "x.db")
+    with closing(SqliteStorage(path)) as one, closing(SqliteStorage(path)) as other:
+        watch = one.watch()
+        with other.transaction() as txn:
+            txn.create_space("s")
+        assert watch.wait(PATIENCE)
+        watch.close()
