@@ -33,6 +33,7 @@ MAY_SEE: dict[str, set[str]] = {
     "describe": WAIST | {"validation", "design", "plan"},
     "store": MEANING,
     "consumers": MEANING | {"store"},
+    "jobs": WAIST | {"design", "plan", "store"},
     # interfaces
     "rest": MEANING | {"store", "connect", "http"},
     "system": MEANING | {"store", "consumers", "rest"},
@@ -41,7 +42,7 @@ MAY_SEE: dict[str, set[str]] = {
     # designs and backends
     "connect": MEANING | BACKENDS | {"store"},
     "cli": MEANING | BACKENDS | {"store", "consumers", "connect", "http", "server", "rest", "system"},
-    "__init__": MEANING | {"store", "consumers", "connect", "system"},
+    "__init__": MEANING | {"store", "consumers", "jobs", "connect", "system"},
     "__main__": {"cli", "errors", "extras"},
 }
 

@@ -10,7 +10,8 @@ ALL_SHARDS AUTO Adoption AlreadyExists AsyncStore CapacityMeter Change Compresse
 ConfigurationError Consumer CorruptRow CountOf Created CreatedAt Deleted Design
 DesignError DynamoDBError Entity Expires F FileReplaced
 Get HandlerTransaction InKey Index Internal InvalidCursor
-InvalidTransaction InvalidTransition InvalidValue Item Items Keys Limit LimitReached MissingExtra NoReply NotFound
+InvalidTransaction InvalidTransition InvalidValue Item Items JobOutcome JobRun JobRunner JobRunning JobStatus
+JobTick Jobs Keys LeaseLost Limit LimitReached MissingExtra NoReply NotFound
 NotUnique OpenEnum Ordered OutcomeUnknown Owns Page PartitaError Pattern ProofError Query ReferenceMissing References
 RejectionUnexplained ReservedKey RetriesExhausted SeedStep SentRequest StillReferenced StorageBusy StorageClosed
 StorageError Store StoreError StoredAs

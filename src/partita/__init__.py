@@ -68,6 +68,8 @@ if TYPE_CHECKING:
         InvalidTransaction,
         InvalidTransition,
         InvalidValue,
+        JobRunning,
+        LeaseLost,
         LimitReached,
         MissingExtra,
         NoReply,
@@ -91,6 +93,10 @@ if TYPE_CHECKING:
         UsedAfterFork,
         VersionConflict,
     )
+    from partita.jobs.job import Jobs
+    from partita.jobs.job_records import JobOutcome, JobTick
+    from partita.jobs.job_run import JobRun
+    from partita.jobs.job_runner import JobRunner, JobStatus
     from partita.plan.design import Design
     from partita.plan.proof.prove import prove
     from partita.store.adoption import Adoption
@@ -114,6 +120,12 @@ else:
         "Design": "plan.design",
         "DynamoDBError": "dynamodb.exceptions",
         "HandlerTransaction": "consumers.handler_transaction",
+        "JobOutcome": "jobs.job_records",
+        "JobRun": "jobs.job_run",
+        "JobRunner": "jobs.job_runner",
+        "JobStatus": "jobs.job_runner",
+        "JobTick": "jobs.job_records",
+        "Jobs": "jobs.job",
         "Page": "store.reading",
         "SeedStep": "store.seeding",
         "SentRequest": "store.observation",
@@ -174,7 +186,15 @@ __all__ = [
     "InvalidValue",
     "Item",
     "Items",
+    "JobOutcome",
+    "JobRun",
+    "JobRunner",
+    "JobRunning",
+    "JobStatus",
+    "JobTick",
+    "Jobs",
     "Keys",
+    "LeaseLost",
     "Limit",
     "LimitReached",
     "MissingExtra",

@@ -23,6 +23,8 @@ PartitaError
 │   ├── RetriesExhausted   too many conflicting writes; nothing was written
 │   ├── RejectionUnexplained  the backend rejects a condition that holds; nothing was written
 │   ├── OutcomeUnknown     the reply was lost, and sending the write again could apply it twice
+│   ├── LeaseLost          another process has taken over a job
+│   ├── JobRunning         a job that is to run by hand runs already
 │   ├── StoredItemInvalid  a stored item does not fit its entity
 │   └── InvalidCursor      a cursor that does not belong to this query
 ├── StorageError           the database file cannot be read or written
@@ -56,6 +58,8 @@ __all__ = [
     "InvalidTransaction",
     "InvalidTransition",
     "InvalidValue",
+    "JobRunning",
+    "LeaseLost",
     "LimitReached",
     "MissingExtra",
     "NoReply",
@@ -468,6 +472,30 @@ class OutcomeUnknown(StoreError):
 
     def __str__(self) -> str:
         return f"{self.entity}: the reply was lost, so the write may have been applied; read before writing again"
+
+
+class LeaseLost(StoreError):
+    """Another process has taken over the job, since this one did not renew its lease; nothing was written."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(job)
+        self.job = job
+
+    def __str__(self) -> str:
+        return f"job {self.job!r}: another process has taken over its lease; this run cannot write any more"
+
+
+class JobRunning(StoreError):
+    """The job has a run that has not ended, in this process or another one."""
+
+    def __init__(self, job: str, scheduled_at: datetime) -> None:
+        super().__init__(job, scheduled_at)
+        self.job = job
+        self.scheduled_at = scheduled_at
+
+    def __str__(self) -> str:
+        when = value_text(self.scheduled_at)
+        return f"job {self.job!r}: its run of {when} has not ended; run it by hand afterwards"
 
 
 class StoredItemInvalid(StoreError):
