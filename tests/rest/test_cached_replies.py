@@ -111,7 +111,7 @@ def test_reply_for_a_group_is_not_sent_to_callers_who_may_not_see_the_parent(roo
     rooms.db.create(Line(room_id="closed", number=1, author_id="ana"))
     assert rooms.get("/rooms/closed/lines", "root")[0] == 200
     assert [rooms.get("/rooms/closed/lines", caller)[0] for caller in ("", "bob", "ana")] == [404, 404, 200]
-    assert [rooms.get("/rooms/empty/lines", caller)[0] for caller in ("ana", "", "bob")] == [200, 404, 404]
+    assert [rooms.get("/rooms/empty/lines", caller)[0] for caller in ("ana", "", "bob", "root")] == [200, 404, 404, 404]
 
 
 def test_empty_list_of_a_parent_for_signed_in_callers_is_not_sent_to_others(rooms: Rooms) -> None:

@@ -111,16 +111,16 @@ def _checked(
             for parent in restricted:
                 parent.see(call)
             raise
-        sought: tuple[_Parent, ...] = ()
-        if _is_empty(result) and call.arguments.get("cursor") is None:
-            sought = (*visible, *(restricted if decides else ()))
-            for parent in sought:
+        finds_parents = _is_empty(result) and call.arguments.get("cursor") is None
+        if finds_parents:
+            for parent in (*visible, *(restricted if decides else ())):
                 parent.find(call)
         if not isinstance(result, JsonReply):
             return result
         parents = tuple(each for each in seen if each is not None)
         is_same_for_others = who.needs_entity or len(parents) == len(restricted)  # not where a group has decided
-        is_same_for_others = is_same_for_others and all(each.route.who.is_open for each in sought)
+        if finds_parents:
+            is_same_for_others = not restricted and all(each.route.who.is_open for each in visible)
         return result._replace(parents=parents, cacheable=result.cacheable and is_same_for_others)
 
     return run
