@@ -1,9 +1,9 @@
 """The checksum of a row, stored beside it and verified whenever it is read.
 
 Disks, memory and cables flip bits, and SQLite notices only those that break the structure of a page. The lower half
-covers the value and its weight; a read of one row checks this half, since the row was found by its key. The upper half
-covers the key, which a read of a range checks too, and a read that finds no row checks it of the rows beside. Sums of
-checksums can be compared modulo `CHECKSUMS`.
+covers the value and its weight. The upper half covers the key: a changed key may be that of another row. It may also
+hide rows from a search or end a range, so that a read checks the keys of the rows beside those that it finds, too.
+Sums of checksums can be compared modulo `CHECKSUMS`.
 """
 
 from zlib import crc32

@@ -88,7 +88,7 @@ class SqliteConnection:
                 return None
             weight, value, checksum = found
             try:
-                if crc32(value, weight) == checksum & VALUE_BITS:
+                if crc32(value, weight) == checksum & VALUE_BITS and crc32(key) == checksum >> KEY_SHIFT & VALUE_BITS:
                     return _row((weight, value))
             except TypeError:  # a large value, or a damaged row, which may have values of any type
                 if type(value) is int:
@@ -104,10 +104,18 @@ class SqliteConnection:
         A search misses a row whose key has changed in its place, and rows that it passes because of it. It ends beside
         the damaged row then, since all others are in order.
         """
+        self._check_beside(_beside(space), space, key, key)
+
+    def _check_around(self, space: str, keys: list[bytes]) -> None:
+        """Raises CorruptRow where a row beside those of a range has a damaged key: the range may go on behind it."""
+        first, last = (keys[0], keys[-1]) if keys[0] <= keys[-1] else (keys[-1], keys[0])
+        self._check_beside(_around(space), space, first, last)
+
+    def _check_beside(self, statement: str, space: str, first: bytes, last: bytes) -> None:
         if self._checksum != "c":
             return
         try:
-            beside: Any = self.execute(_beside(space), (key,)).fetchall()
+            beside: Any = self.execute(statement, (first, last)).fetchall()
         except apsw.Error as error:
             raise self.storage_error(error, space) from None
         for found, checksum in beside:
@@ -155,11 +163,14 @@ class SqliteConnection:
         try:
             cursor = self.apsw.execute(*self._select("k, w, v, " + self._checksum, space, low, high, reverse))
             while rows := list(islice(cursor, size)):
-                yield from self._checked_batch(space, rows).rows()
+                batch = self._checked_batch(space, rows)
+                if batch.keys:
+                    self._check_around(space, batch.keys)
+                yield from batch.rows()
                 size = min(size * 8, _MAX_ROWS)
                 is_empty = False
             if is_empty:
-                self.check_missing(space, high if reverse and high is not None else low)
+                self._check_start((space, low, high, reverse, size))
         except apsw.Error as error:
             raise self.storage_error(error, space) from None
         finally:
@@ -169,19 +180,14 @@ class SqliteConnection:
     def batches(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
     ) -> Iterator[RowBatch]:
-        size, is_first = min(expected or _FIRST_ROWS, _MAX_ROWS), True
+        size = min(expected or _FIRST_ROWS, _MAX_ROWS)
         while True:
             asked = (space, low, high, reverse, size)
-            batch = self._read_again(asked)
-            if batch is None:
-                batch = self._read_batch(asked)
-                if not is_first or not batch.keys:  # a search for the start may have missed rows
-                    self.check_missing(space, high if reverse and high is not None else low)
+            batch = self._read_again(asked) or self._read_batch(asked)
             if batch.keys:
                 yield batch
             if len(batch.keys) < size:
                 return
-            is_first = False
             low, high = (low, batch.keys[-1]) if reverse else (batch.keys[-1] + b"\0", high)
             size = min(size * 8, _MAX_ROWS)
 
@@ -202,9 +208,18 @@ class SqliteConnection:
         except apsw.Error as error:
             raise self.storage_error(error, asked[0]) from None
         batch = self._checked_batch(asked[0], rows)
-        if all(type(row[2]) is bytes for row in rows) and batch.keys:
-            self._verified.put(asked, batch)
+        if batch.keys:
+            self._check_around(asked[0], batch.keys)
+            if all(type(row[2]) is bytes for row in rows):
+                self._verified.put(asked, batch)
+        else:
+            self._check_start(asked)
         return batch
+
+    def _check_start(self, asked: BatchRequest) -> None:
+        """Raises CorruptRow where a damaged key may hide the rows of an empty range."""
+        space, low, high, reverse, _ = asked
+        self.check_missing(space, high if reverse and high is not None else low)
 
     def _select(
         self, columns: str, space: str, low: bytes, high: bytes | None, reverse: bool, size: int = -1
@@ -301,8 +316,18 @@ class SqliteConnection:
 @cache
 def _beside(space: str) -> str:
     """The statement that reads the rows beside a key."""
-    sides = (("<", "DESC"), (">=", "ASC"))
-    selects = (f'SELECT k, c FROM "{space}" WHERE k {side} ?1 ORDER BY k {order} LIMIT 1' for side, order in sides)
+    return _neighbours(space, ">=")
+
+
+@cache
+def _around(space: str) -> str:
+    """The statement that reads the rows before one key and after another."""
+    return _neighbours(space, ">")
+
+
+def _neighbours(space: str, above: str) -> str:
+    sides = (("< ?1", "DESC"), (f"{above} ?2", "ASC"))
+    selects = (f'SELECT k, c FROM "{space}" WHERE k {side} ORDER BY k {order} LIMIT 1' for side, order in sides)
     return " UNION ALL ".join(f"SELECT * FROM ({each})" for each in selects)
 
 
