@@ -1,6 +1,6 @@
 """One SQLite connection to a database file: its settings, and the reads of the contract."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from itertools import count, islice
@@ -106,7 +106,7 @@ class SqliteConnection:
         """
         self._check_beside(_beside(space), space, key, key)
 
-    def _check_around(self, space: str, keys: list[bytes]) -> None:
+    def _check_around(self, space: str, keys: Sequence[bytes]) -> None:
         """Raises CorruptRow where a row beside those of a range has a damaged key: the range may go on behind it."""
         first, last = (keys[0], keys[-1]) if keys[0] <= keys[-1] else (keys[-1], keys[0])
         self._check_beside(_around(space), space, first, last)
