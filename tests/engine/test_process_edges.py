@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,22 @@ def test_write_to_a_file_that_is_gone_is_an_error(path: str, tmp_path: Path, fat
             assert str(file) in caught.value.message
         with pytest.raises(FileReplaced), engine._context.storage.transaction():
             pass
+
+
+@pytest.mark.parametrize("fate", ["deleted", "replaced", "truncated"])
+def test_thread_that_begins_to_read_a_file_that_is_gone_gets_an_error_at_once(path: str, fate: str) -> None:
+    """SQLite would create the file again, or wait for a lock to give an empty one its format."""
+    with opened(path) as engine:
+        engine.call(request("CreateTable", **TABLE))
+        engine.call(put("a"))
+        if fate != "truncated":
+            Path(path).unlink()
+        if fate != "deleted":
+            Path(path).write_bytes(b"")
+        before = sorted(each.name for each in Path(path).parent.iterdir())
+        with ThreadPoolExecutor(1) as pool, pytest.raises(InternalServerError, match="was deleted or replaced"):
+            pool.submit(engine.call, get("a")).result()
+        assert sorted(each.name for each in Path(path).parent.iterdir()) == before
 
 
 def test_full_disk_is_an_error_until_there_is_room(path: str) -> None:

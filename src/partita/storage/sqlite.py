@@ -80,6 +80,8 @@ class SqliteStorage:
 
     def _connect(self, *, is_first: bool = False, is_writer: bool = False) -> SqliteConnection:
         self._check_usable()
+        if not is_first:
+            self._check_same_file()
         try:
             if is_first:
                 check_existing_file(self._file)
@@ -184,11 +186,24 @@ class SqliteStorage:
 
     def _check_file(self) -> None:
         """Raises where the file, its log or its shared memory is no longer at its path: a write would be lost."""
-        if _identity(self._file) != self._identity:
-            raise FileReplaced(self.path)
+        self._check_identity()
         if self._writer is not None and self._files_beside() != self._beside:
             gone = next(suffix for suffix in _BESIDE if _identity(self._file + suffix) not in self._beside)
             raise FileReplaced(self.path + gone)
+
+    def _check_identity(self) -> None:
+        if _identity(self._file) != self._identity:
+            raise FileReplaced(self.path)
+
+    def _check_same_file(self) -> None:
+        """Raises where SQLite would create the file, or wait for a lock to give an empty one its format."""
+        self._check_identity()
+        try:
+            is_empty = not Path(self._file).stat().st_size
+        except FileNotFoundError:
+            is_empty = True
+        if is_empty:
+            raise FileReplaced(self.path)
 
     def _files_beside(self) -> list[tuple[int, int] | None]:
         return [_identity(self._file + suffix) for suffix in _BESIDE]
