@@ -646,3 +646,33 @@ def test_view_that_lacks_attributes_lists_an_item_under_several_keys_once(places
     first = [] if not places else [Short(text=str(places[0]))]
     assert list(db(shorts("red"))) == first
     assert [each for _ in first for each in db(shorts("red")).page(1).items] == first
+
+
+escaped_table = Table("escaped", "PK", "SK")
+
+
+class Named(Entity, table=escaped_table, key=("NAME#{name}", "X"), old_keys=[("NAME#{name:plain}", "X")]):
+    name: str
+
+
+@pattern
+def named(name: str) -> Item[Named]: ...
+
+
+escaped_design = prove("escaped", escaped_table)
+
+
+def test_old_key_that_equals_the_current_key_of_another_text_is_not_read_as_that() -> None:
+    """`b$Sc` as it was once stored is the current key of `b#c`."""
+    with connect("memory:", escaped_design) as db:
+        db.create_tables()
+        item = {"PK": {"S": "NAME#b$Sc"}, "SK": {"S": "X"}, "name": {"S": "b$Sc"}}
+        db.backend.call(PutItem(table_name="escaped", item=item))
+        other, itself = named("b#c"), named("b$Sc")
+        found = Named(name="b$Sc")
+        assert (db.get(other), db.get(itself)) == (None, found)
+        assert db.get_many([other, itself]) == [None, found]
+        assert db.transact_get(other, itself) == (None, found)
+        assert db.adopt().rewritten == 1
+        db.create(Named(name="b#c"))
+        assert (db.get(other), db.get(itself)) == (Named(name="b#c"), found)

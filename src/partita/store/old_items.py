@@ -61,6 +61,14 @@ def has_expired(context: StoreContext, model: Model, raw: msgspec.Raw) -> bool:
         return False
 
 
+def is_in_place(context: StoreContext, model: Model, raw: msgspec.Raw) -> bool:
+    """Whether what is stored under a current key is its item: not expired, nor another one under its old key.
+
+    An old key with a plain text may be the current key of another text, which is escaped there.
+    """
+    return not has_expired(context, model, raw) and old_place((model,), msgspec.json.decode(raw)) is None
+
+
 def fetch_live_item(context: StoreContext, model: Model, key: Item) -> Flow[msgspec.Raw | None]:
     """The bytes of an item under this key; None if it has expired."""
     raw = yield from fetch_item(context, model.table.name, key)

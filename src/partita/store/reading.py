@@ -30,7 +30,7 @@ from partita.store.decoding import Decoder, Recogniser, decoder_of
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item, fetch_items
 from partita.store.merge import Merge
-from partita.store.old_items import fetch_all_under_old_keys, fetch_under_old_key, has_expired, now_seconds
+from partita.store.old_items import fetch_all_under_old_keys, fetch_under_old_key, is_in_place, now_seconds
 from partita.store.retries import send_idempotent
 
 E = TypeVar("E")
@@ -60,7 +60,7 @@ def fetch_one(
         check_lengths(plan, call.arguments)
         raise
     item = reply.item
-    if plan.model.old_keys and (item is None or has_expired(context, plan.model, item)):
+    if plan.model.old_keys and (item is None or not is_in_place(context, plan.model, item)):
         item = yield from fetch_under_old_key(context, plan.model, key_values(plan, call.arguments))
     if item is None:
         return None
@@ -199,7 +199,7 @@ def fetch_batch(context: StoreContext, calls: Sequence[Get[E]], *, consistent: b
     missing = [
         at
         for at, item in enumerate(items)
-        if (model := plans[at].model).old_keys and (item is None or has_expired(context, model, item))
+        if (model := plans[at].model).old_keys and (item is None or not is_in_place(context, model, item))
     ]
     if missing:
         wanted = [(plans[at].model, key_values(plans[at], calls[at].arguments)) for at in missing]

@@ -17,7 +17,7 @@ from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
 from partita.store.flows import Flow
-from partita.store.old_items import has_expired, is_item_of, now_seconds
+from partita.store.old_items import is_in_place, is_item_of, now_seconds
 from partita.store.retries import send_idempotent
 
 
@@ -38,7 +38,7 @@ def fetch_together(context: StoreContext, calls: Sequence[Get[Any]]) -> Flow[tup
     results = []
     for plan, call, several in zip(plans, calls, keys, strict=True):
         first, *old = (found[place] for place in several)
-        if old and (first is None or has_expired(context, plan.model, first)):
+        if old and (first is None or not is_in_place(context, plan.model, first)):
             values = key_values(plan, call.arguments)
             first = next((raw for raw in old if raw and is_item_of(context, plan.model, values, raw)), None)
         results.append(None if first is None else decoder_of(plan.model)(first, now))
