@@ -38,6 +38,7 @@ from partita import (
     Unique,
     Version,
     View,
+    collection,
     connect,
     pattern,
     prove,
@@ -676,3 +677,41 @@ def test_old_key_that_equals_the_current_key_of_another_text_is_not_read_as_that
         assert db.adopt().rewritten == 1
         db.create(Named(name="b#c"))
         assert (db.get(other), db.get(itself)) == (Named(name="b#c"), found)
+
+
+mixed_table = Table("mixed", "PK", "SK")
+
+
+class Head(Entity, table=mixed_table, key=("P#{p}", "A")):
+    p: str
+
+
+class Numbered(Entity, table=mixed_table, key=("P#{p}", "0#{number:3}"), old_keys=[("P#{p}", "0#{number:plain}")]):
+    p: str
+    number: int
+
+
+class Beside(Entity, table=mixed_table, key=("P#{p}", "v{part:shard(4)}")):
+    p: str
+    part: str
+
+
+@pattern
+def heads_and_numbers(p: str) -> Items[Head | Numbered]:
+    return collection(Head, Numbered)(p)
+
+
+mixed_design = prove("mixed", mixed_table)
+
+
+def test_collection_between_todays_keys_also_lists_what_is_under_old_keys() -> None:
+    """Its range begins with `0#000`, and `0#0` lies before that."""
+    with connect("memory:", mixed_design) as db:
+        db.create_tables()
+        for number in (0, 7):
+            key = {"PK": {"S": "P#b"}, "SK": {"S": f"0#{number}"}}
+            db.backend.call(PutItem(table_name="mixed", item=key | {"p": {"S": "b"}, "number": {"N": str(number)}}))
+        db.create(Head(p="b"))
+        db.create(Numbered(p="b", number=3))
+        found = [each.number for each in db(heads_and_numbers("b")) if isinstance(each, Numbered)]
+        assert found == [0, 3, 7]

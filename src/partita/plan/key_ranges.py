@@ -111,6 +111,11 @@ class SortPrefix(msgspec.Struct, frozen=True):
     high: str | None = None
 
     @property
+    def is_tight(self) -> bool:
+        """Whether the range ends at texts of today's keys."""
+        return self.low is not None or self.high is not None
+
+    @property
     def separator(self) -> Separator:
         return self.attribute.separator
 

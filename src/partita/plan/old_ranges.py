@@ -17,12 +17,12 @@ from partita.plan.key_ranges import PLAIN, KeyRange, Piece, SortPrefix, key_rang
 from partita.plan.stored_keys import templates_text
 
 
-def old_reads(read: Read) -> tuple[Read, ...]:
-    """A read for each old key of the entities that a query of the table returns, if the query does not contain it."""
+def old_reads(read: Read, found: KeyRange) -> tuple[Read, ...]:
+    """A read for each old key of the entities that a query of the table returns, if its range does not contain it."""
     if read.single:
         return ()
     if read.sources[0].keys.index is not None:
-        _check_index(read)
+        _check_index(read, found)
         return ()
     every = tuple(
         _old_read(read, source, keys)
@@ -30,14 +30,16 @@ def old_reads(read: Read) -> tuple[Read, ...]:
         if source.keys is source.model.key
         for keys in source.model.old_keys
     )
-    return () if all(_contains(read, old) for old in every) else every  # all in one way: either in its range, or merged
+    return (
+        () if all(_contains(read, found, old) for old in every) else every
+    )  # all in one way: either in its range, or merged
 
 
-def _check_index(read: Read) -> None:
+def _check_index(read: Read, found: KeyRange) -> None:
     """A ProofError where an index sorts by the table's key, which old items have in another form."""
     for source in read.sources:
         shared = {each.name for each in source.keys.sort} & set(source.model.table.key_names)
-        uses_sort = read.order is not None or read.bounds is not None or _narrows(read, source.model, shared)
+        uses_sort = read.order is not None or read.bounds is not None or _narrows(found, source.model, shared)
         if shared and uses_sort and source.model.old_keys:
             raise ProofError(
                 read.name,
@@ -46,15 +48,14 @@ def _check_index(read: Read) -> None:
             )
 
 
-def _narrows(read: Read, model: Model, shared: set[str]) -> bool:
+def _narrows(found: KeyRange, model: Model, shared: set[str]) -> bool:
     """Whether a read of an index is about a part of the table's key, or a constant that old keys do not begin with."""
-    found = key_range(read)
     prefix = found.sort_prefix
     if any(each.attribute.name in shared for each in found.fixed):
         return True
     if prefix is None or prefix.attribute.name not in shared:
         return False
-    if any(piece.segment.field is not None for piece in prefix.pieces):
+    if prefix.is_tight or any(piece.segment.field is not None for piece in prefix.pieces):
         return True
     templates = [each.template for keys in model.old_keys for each in keys.attributes if each.name in shared]
     return not all(each is None or _begins(each, prefix) for each in templates)
@@ -68,12 +69,12 @@ def _begins(template: Template, prefix: SortPrefix) -> bool:
     return template.segments[:at] == constants and bool(rest) and rest[0].constant.startswith(prefix.constant_prefix)
 
 
-def _contains(read: Read, old: Read) -> bool:
+def _contains(read: Read, mine: KeyRange, old: Read) -> bool:
     """Whether a query without an order and bounds also finds the items under an old key: both begin in the same way."""
     if read.order is not None or read.bounds is not None:
         return False
-    mine, other = key_range(read), key_range(old)
-    if mine.sort_prefix is None or other.sort_prefix is None:
+    other = key_range(old)
+    if mine.sort_prefix is None or other.sort_prefix is None or mine.sort_prefix.is_tight:
         return False
     begin, longer = _pieces(mine), _pieces(other)
     opened = mine.sort_prefix.constant_prefix

@@ -118,7 +118,7 @@ def plan_of(read: Read) -> Plan:
         query_writer(proof.range) if not read.is_filtered else None,
         key_ranges.fan_outs(proof.range),
         _given_segments(proof.range),
-        tuple(_old_plan(each) for each in old_reads(read)),
+        tuple(_old_plan(each) for each in old_reads(read, proof.range)),
     )
 
 

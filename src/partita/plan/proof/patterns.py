@@ -56,7 +56,7 @@ def prove_read(read: Read) -> Proof:
         sentences.append(f"the parent by one Query and its children by another; {{{field}:escaped}} makes it one")
     if read.is_filtered:
         sentences.append("a declared filter: the items that it drops are read and billed")
-    for old in old_reads(read):
+    for old in old_reads(read, found):
         templates = templates_text(old.sources[0].keys)
         sentences.append(f"every page also reads what is under the old key ({templates}), until db.adopt() moved it")
     if read.single and read.sources[0].model.old_keys:
