@@ -715,3 +715,46 @@ def test_collection_between_todays_keys_also_lists_what_is_under_old_keys() -> N
         db.create(Numbered(p="b", number=3))
         found = [each.number for each in db(heads_and_numbers("b")) if isinstance(each, Numbered)]
         assert found == [0, 3, 7]
+
+
+parts_table = Table("parts", "PK", "SK", indexes=(Index("IX0", "IXPK", "IXSK", project="KEYS_ONLY"),))
+
+
+class Label(View):
+    label: Annotated[str, InKey()]
+    by_p = Keys("IX0", "S#{p}", "{number:3}")
+
+
+class Labelled(
+    Label,
+    Entity,
+    table=parts_table,
+    key=("P#{p}", "{label}#{number?:3}"),
+    old_keys=[("P#{p}", "{label:plain}#{number?:plain}")],
+):
+    p: Annotated[str, InKey()]
+    number: int | None = None
+
+
+@pattern
+def labels(p: str) -> Items[Label]:
+    return query(Label.by_p, p)
+
+
+@pattern
+def labelled(p: str, label: str, number: int | None) -> Item[Labelled]: ...
+
+
+parts_design = prove("parts", parts_table)
+
+
+def test_part_of_an_item_in_an_index_is_not_taken_for_a_copy_of_another() -> None:
+    """The index does not hold the number, without which the key would be that of another item."""
+    with connect("memory:", parts_design) as db:
+        db.create_tables()
+        db.create(Labelled(p="a", label="l", number=0))
+        stored = msgspec.json.decode((db.backend.call(Scan(table_name="parts")).items or [])[0])
+        db.delete(labelled("a", "l", 0))
+        db.backend.call(PutItem(table_name="parts", item=stored | {"SK": {"S": "l#0"}}))
+        db.create(Labelled(p="a", label="l"))
+        assert [each.label for each in db(labels("a"))] == ["l"]

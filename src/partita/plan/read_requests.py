@@ -94,6 +94,11 @@ class Plan(msgspec.Struct, frozen=True, eq=False, dict=True):
     def time_bounds(self) -> range_conditions.TimeBounds | None:
         return range_conditions.time_bounds(self.proof.range)
 
+    @property
+    def reads_whole_items(self) -> bool:
+        """Whether the table or index that is read holds all attributes."""
+        return self.index is None or self.model.table.index(self.read.name, self.index).project == "ALL"
+
     @cached_property
     def key_names(self) -> tuple[str, ...]:
         """The attributes of a start key: the table's key and the index's."""

@@ -88,7 +88,9 @@ class Merge:
                     items = [raw for raw in items if old_place(self._plan.models, msgspec.json.decode(raw)) is None]
                 elif self._hides_copies:
                     models = self._plan.models
-                    items = yield from without_replaced(self._context, models, items, consistent=self._consistent)
+                    items = yield from without_replaced(
+                        self._context, models, items, consistent=self._consistent, whole=self._plan.reads_whole_items
+                    )
                 each.add(items, reply.last_evaluated_key)
         if self._old is not None and not self._old.ended:
             yield from self._old.read(self._context, consistent=self._consistent)

@@ -122,6 +122,15 @@ def old_place(models: Iterable[Model], item: Item) -> OldPlace | None:
     return None
 
 
+def _old_place_of_a_part(models: Iterable[Model], part: Item) -> OldPlace | None:
+    """The place of an item of which only a part was read: what is missing there may still be stored."""
+    for model in models:
+        stored = key_in_item(model, part)
+        if is_old_form(model, stored):
+            return OldPlace(model, stored, None)
+    return None
+
+
 def _values_in(model: Model, item: Item) -> Values | None:
     try:
         return values_of(model, decoder_of(model).from_item(item))
@@ -162,10 +171,16 @@ def _with_values(
 
 
 def without_replaced(
-    context: StoreContext, models: Iterable[Model], items: Iterable[msgspec.Raw], *, consistent: bool
+    context: StoreContext,
+    models: Iterable[Model],
+    items: Iterable[msgspec.Raw],
+    *,
+    consistent: bool,
+    whole: bool = True,
 ) -> Flow[list[msgspec.Raw]]:
-    """The items without those that have been replaced."""
+    """The items without those that have been replaced; not `whole` are those of an index that holds a part of them."""
     every, wanted = list(items), tuple(models)
-    places = {at: old_place(wanted, msgspec.json.decode(raw)) for at, raw in enumerate(every)}
+    find = old_place if whole else _old_place_of_a_part
+    places = {at: find(wanted, msgspec.json.decode(raw)) for at, raw in enumerate(every)}
     replaced = yield from replaced_items(context, places, consistent=consistent)
     return [raw for at, raw in enumerate(every) if at not in replaced]
