@@ -13,6 +13,7 @@ from partita.dynamodb.stream_shapes import Record
 from partita.errors import StoredItemInvalid
 from partita.store.decoding import decoder_of, recogniser_of
 
+SEQUENCE_DIGITS = 40  # DynamoDB's numbers have 21 to 40
 _SERVICE = "dynamodb.amazonaws.com"
 
 
@@ -26,6 +27,11 @@ class Delivery(msgspec.Struct, frozen=True, eq=False):
     change: Change[object]
     handlers: tuple[Handler, ...]
     record: Record
+
+    @property
+    def order(self) -> str:
+        """The sequence number with as many digits as any other, so that text order is its order."""
+        return self.sequence.zfill(SEQUENCE_DIGITS)
 
 
 class Recognition:

@@ -51,13 +51,13 @@ class Parking:
         parts = [data[at : at + PART_BYTES] for at in range(0, len(data), PART_BYTES)]
         for number, part in enumerate(parts):
             whole.create(
-                ChangePart(consumer=name, shard=delivery.shard, sequence=delivery.sequence, number=number, data=part)
+                ChangePart(consumer=name, shard=delivery.shard, sequence=delivery.order, number=number, data=part)
             )
         whole.create(
             ParkedChange(
                 consumer=name,
                 item=delivery.item,
-                sequence=delivery.sequence,
+                sequence=delivery.order,
                 shard=delivery.shard,
                 table=delivery.table,
                 parts=len(parts),

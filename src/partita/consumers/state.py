@@ -1,6 +1,7 @@
 """The state of consumers, stored with the data: positions, parked changes, dead letters.
 
-CONSUMER#name  POSITION#stream#shard        how far the changes of a shard are done
+CONSUMER#name  TABLE#table                  where the consumer began with a table
+               POSITION#stream#shard        how far the changes of a shard are done
                PARKED#item#sequence         a change that has failed, or that waits behind one of the same item
                DEAD#sequence                a change that was given up
 CHANGE#name#shard#sequence  PART#n          the images of a parked change
@@ -23,19 +24,38 @@ from partita.plan.proof.prove import prove
 table = Table("partita-consumers", "PK", "SK", indexes=(Index("due", "GSI1PK", "GSI1SK"),))
 
 
+class TableProgress(Entity, table=table, key=("CONSUMER#{consumer}", "TABLE#{table}")):
+    """Where a consumer began with the changes of a table, and the sums of shards that exist no longer."""
+
+    consumer: str
+    table: str
+    begun_at: datetime
+    skips_before: datetime | None = None  # changes before this time are not handled
+    handled: int = 0
+    skipped: int = 0
+    gaps: int = 0
+
+
 class Position(Entity, table=table, key=("CONSUMER#{consumer}", "POSITION#{stream}#{shard}")):
-    """All changes of a shard up to `sequence` are done or parked; `epoch` counts the runners that took it over."""
+    """All changes of a shard up to `sequence` are done or parked; `epoch` counts the runners that took it over.
+
+    gaps        How often DynamoDB had deleted changes that were perhaps not read: it stores them for 24 hours. The
+                last of these were written after `lost_after` and before `lost_before`.
+    """
 
     consumer: str
     stream: str
     shard: str
+    table: str
     sequence: str = ""
+    at: datetime | None = None  # when the change at `sequence` was written
     epoch: int = 0
-    begun_at: datetime | None = None
-    skips_before: datetime | None = None  # changes before this time are not handled
     has_ended: bool = False
     handled: int = 0
     skipped: int = 0
+    gaps: int = 0
+    lost_after: datetime | None = None
+    lost_before: datetime | None = None
 
 
 class Lease(Entity, table=table, key=("CONSUMER#{consumer}", "LEASE")):
@@ -91,6 +111,11 @@ class ChangePart(Entity, table=table, key=("CHANGE#{consumer}#{shard}#{sequence}
 @pattern
 def lease(consumer: str) -> Item[Lease]:
     """The lease of a consumer."""
+
+
+@pattern
+def table_progress(consumer: str, table: str) -> Item[TableProgress]:
+    """The progress of a consumer with a table."""
 
 
 @pattern

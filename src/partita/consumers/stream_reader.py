@@ -1,122 +1,156 @@
-"""Reading a table's stream through the DynamoDB Streams operations, which every backend has."""
+"""Reading a table's streams through the DynamoDB Streams operations, which every backend has."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from partita.consumers.consumer_store import ConsumerStore
 from partita.dynamodb.exceptions import ExpiredIteratorException, ResourceNotFoundException, TrimmedDataAccessException
 from partita.dynamodb.requests import DescribeTable, Request
-from partita.dynamodb.stream_shapes import DescribeStream, GetRecords, GetShardIterator, Record, Shard
+from partita.dynamodb.stream_shapes import DescribeStream, GetRecords, GetShardIterator, ListStreams, Record, Shard
 from partita.errors import ConfigurationError
 from partita.store.retries import send_idempotent
 
 T = TypeVar("T")
 
 PAGE = 1000  # records of a request; DynamoDB returns no more
+MAX_REOPENED = 3  # iterators in a row that are opened for one page
+
+
+def latest_stream(db: ConsumerStore, table: str) -> str:
+    """The ARN of a table's stream; if it was enabled again, of the latest one."""
+    described = db.run(send_idempotent(db.context, DescribeTable(table_name=table))).table
+    arn = None if described is None else described.latest_stream_arn
+    if arn is None:
+        name = db.table_name(table)
+        raise ConfigurationError(f"table {name} has no stream; create_tables() enables the one of the design")
+    return arn
+
+
+def all_streams(db: ConsumerStore, table: str) -> list[str]:
+    """The ARNs of a table's streams that can still be read, disabled ones included, the oldest first."""
+    found: list[str] = []
+    start: str | None = None
+    while True:
+        request = ListStreams(table_name=table, exclusive_start_stream_arn=start)
+        reply = db.run(send_idempotent(db.context, request))
+        found += [each.stream_arn for each in reply.streams or [] if each.stream_arn is not None]
+        start = reply.last_evaluated_stream_arn
+        if start is None:
+            return sorted(found, key=stream_label)
+
+
+def stream_label(arn: str) -> str:
+    """The label of a stream, which is the time when it was enabled."""
+    return arn.rpartition("/stream/")[2]
 
 
 class TableStream:
-    """The stream of a table of the design."""
+    """One stream of a table."""
 
-    def __init__(self, db: ConsumerStore, table: str) -> None:
+    def __init__(self, db: ConsumerStore, arn: str) -> None:
         self._db = db
-        self.table = table
-        described = self._send(DescribeTable(table_name=table)).table
-        arn = None if described is None else described.latest_stream_arn
-        if arn is None:
-            name = db.table_name(table)
-            raise ConfigurationError(f"table {name} has no stream; create_tables() enables the one of the design")
-        self.arn: str = arn
+        self.arn = arn
 
     def shards(self) -> list[Shard]:
-        """All shards, parents before their children."""
+        """All shards, parents before their children; none if the stream exists no longer."""
         found: list[Shard] = []
         start: str | None = None
         while True:
-            reply = self._send(DescribeStream(stream_arn=self.arn, exclusive_start_shard_id=start))
+            try:
+                reply = self.send(DescribeStream(stream_arn=self.arn, exclusive_start_shard_id=start))
+            except ResourceNotFoundException:
+                return []
             described = reply.stream_description
             found += (described.shards if described is not None else None) or []
             start = None if described is None else described.last_evaluated_shard_id
             if start is None:
-                break
-        return _parents_first(found)
+                return parents_first(found)
 
     def read(self, shard: str, after: str) -> "ShardReader":
         return ShardReader(self, shard, after)
 
-    def _send(self, request: Request[T]) -> T:
+    def send(self, request: Request[T]) -> T:
         return self._db.run(send_idempotent(self._db.context, request))
 
 
 class ShardReader:
-    """The records of a shard after a sequence number, page by page; "" is before the first."""
+    """The records of a shard after a sequence number, page by page; "" is before the first.
+
+    Records that are returned again are left out. `has_lost` is true from the moment at which records were found to be
+    trimmed that had perhaps not been read, until the caller resets it.
+    """
 
     def __init__(self, stream: TableStream, shard: str, after: str) -> None:
         self._stream = stream
         self._shard = shard
         self._after = after
+        self._from_oldest = not after
         self._iterator: str | None = None
         self.has_ended = False
-        self.lost_until: str | None = None  # records were trimmed before they were read
+        self.has_lost = False
+
+    def start_now(self) -> None:
+        """Leaves out the records that exist already."""
+        self._iterator = self._request_iterator("LATEST")
+
+    def rewind(self, after: str) -> None:
+        """Continues after a sequence number that was read before."""
+        self._after, self._from_oldest, self._iterator, self.has_ended = after, not after, None, False
 
     def next_page(self, limit: int = PAGE) -> list[Record]:
         """The next records; none where there are no more yet, or the shard has ended."""
-        for _ in range(3):
+        for _ in range(MAX_REOPENED):
             if self.has_ended:
                 break
-            if self._iterator is None:
-                self._iterator = self._open()
             try:
-                reply = self._stream._send(GetRecords(shard_iterator=self._iterator, limit=limit))
+                if self._iterator is None:
+                    self._iterator = self._open()
+                reply = self._stream.send(GetRecords(shard_iterator=self._iterator, limit=limit))
             except ExpiredIteratorException:
                 self._iterator = None
-                continue
             except TrimmedDataAccessException:
-                self._lose()
-                continue
-            self._iterator = reply.next_shard_iterator
-            self.has_ended = self._iterator is None
-            records = reply.records or []
-            if records and records[-1].dynamodb is not None:
-                self._after = records[-1].dynamodb.sequence_number or self._after
-            return records
+                self._iterator, self._from_oldest, self.has_lost = None, True, True
+            except ResourceNotFoundException:  # the shard has expired with all its records
+                self.has_ended = self.has_lost = True
+            else:
+                self._iterator = reply.next_shard_iterator
+                self.has_ended = self._iterator is None
+                return self._new_ones(reply.records or [])
         return []
 
+    def _new_ones(self, records: list[Record]) -> list[Record]:
+        """The records after the last one that was returned before."""
+        found = []
+        for each in records:
+            sequence = each.dynamodb.sequence_number if each.dynamodb is not None else None
+            if sequence is not None and (not self._after or int(sequence) > int(self._after)):
+                self._after, self._from_oldest = sequence, False
+                found.append(each)
+        return found
+
     def _open(self) -> str | None:
-        try:
-            reply = self._stream._send(self._start())
-        except TrimmedDataAccessException:
-            self._lose()
-            reply = self._stream._send(self._start())
-        except ResourceNotFoundException:
-            self.has_ended = True
-            return None
-        return reply.shard_iterator
+        return self._request_iterator("TRIM_HORIZON" if self._from_oldest else "AFTER_SEQUENCE_NUMBER")
 
-    def _start(self) -> GetShardIterator:
-        position: dict[str, Any] = {"shard_iterator_type": "TRIM_HORIZON"}
-        if self._after:
-            position = {"shard_iterator_type": "AFTER_SEQUENCE_NUMBER", "sequence_number": self._after}
-        return GetShardIterator(stream_arn=self._stream.arn, shard_id=self._shard, **position)
-
-    def _lose(self) -> None:
-        self.lost_until, self._after, self._iterator = self._after, "", None
+    def _request_iterator(self, kind: str) -> str | None:
+        sequence = self._after if kind == "AFTER_SEQUENCE_NUMBER" else None
+        request = GetShardIterator(
+            stream_arn=self._stream.arn, shard_id=self._shard, shard_iterator_type=kind, sequence_number=sequence
+        )
+        return self._stream.send(request).shard_iterator
 
 
-def _parents_first(shards: list[Shard]) -> list[Shard]:
+def parents_first(shards: list[Shard]) -> list[Shard]:
     """The shards in an order in which each comes after its parent, if that is still known."""
     by_id = {each.shard_id: each for each in shards}
     done: dict[str | None, Shard] = {}
-
-    def add(shard: Shard) -> None:
-        parent = by_id.get(shard.parent_shard_id)
-        if parent is not None and parent.shard_id not in done:
-            add(parent)
-        done.setdefault(shard.shard_id, shard)
-
     for each in shards:
-        add(each)
+        lineage: list[Shard] = []
+        shard: Shard | None = each
+        while shard is not None and shard.shard_id not in done and shard not in lineage:
+            lineage.append(shard)
+            shard = by_id.get(shard.parent_shard_id)
+        done |= {found.shard_id: found for found in reversed(lineage)}
     return list(done.values())
 
 

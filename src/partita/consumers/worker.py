@@ -8,6 +8,7 @@ from typing import Protocol
 
 from partita.consumers import state
 from partita.consumers.consumer import Consumer
+from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.handler_transaction import TakenOver
 from partita.consumers.leases import BEAT_SECONDS, LeaseHolder
 from partita.consumers.runner import ConsumerRunner
@@ -143,4 +144,4 @@ class _Poll:
 
 def create_state_tables(db: Store) -> None:
     """Creates the table of the consumers' state, if it does not exist."""
-    Store(db.backend, state.design).create_tables()
+    Store(db.backend, state.design, table_names=ConsumerStore(db).table_name).create_tables()

@@ -1,0 +1,196 @@
+"""The shards of a table's streams, in their order.
+
+A shard is read once its parent has been read to its end: an item that was written before and after a split has its
+first changes in the parent. A stream that was disabled and enabled again is a new stream; it is read once all shards of
+the earlier ones have ended.
+
+    stream A   [shard 1]──┬──[shard 2]            disabled: its last shards end
+                          └──[shard 3]
+    stream B                          [shard 4 ...
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import timedelta
+
+import msgspec
+
+from partita.consumers import state
+from partita.consumers.consumer import Consumer
+from partita.consumers.consumer_store import ConsumerStore
+from partita.consumers.delivery import Recognition
+from partita.consumers.handler_transaction import HandlerTransaction
+from partita.consumers.state import Position, TableProgress
+from partita.consumers.stream_reader import ShardReader, TableStream, all_streams, latest_stream, stream_label
+from partita.design.conditions import F
+from partita.design.tables import Table
+from partita.dynamodb.stream_shapes import Shard
+from partita.errors import AlreadyExists, ConditionFailed, NotFound
+
+REFRESH_SECONDS = 60.0  # between two looks for new shards; an ended shard is followed by one at once
+REFRESH_SECONDS_WITHOUT_SHARDS = 5.0
+CLOCK_MARGIN = timedelta(minutes=2)  # DynamoDB Local records whole minutes, and clocks differ
+
+Key = tuple[str, str]  # a stream, and a shard of it
+
+
+class OpenShard:
+    """A shard that is being read: its reader, and its position as it is stored."""
+
+    def __init__(self, position: Position, reader: ShardReader, recognition: Recognition) -> None:
+        self.position = position
+        self.reader = reader
+        self.recognition = recognition
+
+
+class TableShards:
+    """The shards of one table for one consumer; `open` are those that are read now."""
+
+    def __init__(
+        self, db: ConsumerStore, consumer: Consumer, table: Table, timer: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._db = db
+        self._consumer = consumer
+        self._table = table
+        self._timer = timer
+        self._refresh_at = 0.0
+        self._recognition = Recognition(consumer, table)
+        self._ended: set[Key] = set()
+        self.progress = TableProgress(consumer=consumer.name, table=table.name, begun_at=db.now())
+        self.open: list[OpenShard] = []
+
+    def take_over(self) -> None:
+        """Opens the shards where the consumer stands; from now on, no other process can move it."""
+        self.open, self._ended = [], set()
+        if not self._find_progress():
+            self._begin()
+        self.refresh()
+
+    def refresh_in_time(self) -> bool:
+        """Looks for new shards when one has ended, and now and then; true if some were opened."""
+        ended = [each for each in self.open if each.position.has_ended]
+        if not ended and self._timer() < self._refresh_at:
+            return False
+        self.open = [each for each in self.open if not each.position.has_ended]
+        self._ended |= {(each.position.stream, each.position.shard) for each in ended}
+        return self.refresh()
+
+    def refresh(self) -> bool:
+        """Opens the shards whose parents have ended; true if there are new ones."""
+        known = self._known_positions()
+        self._ended |= {key for key, each in known.items() if each.has_ended}
+        is_open = {(each.position.stream, each.position.shard) for each in self.open}
+        listed: set[Key] = set()
+        before = len(self.open)
+        for stream in self._streams(known):
+            shards = stream.shards()
+            keys = [(stream.arn, each.shard_id or "") for each in shards]
+            listed.update(keys)
+            # A shard that has expired is opened, too: its reader reports what was lost.
+            expired = [key for key in known if key[0] == stream.arn and key not in keys]
+            for key in (*expired, *self._ready(stream, shards)):
+                if key not in self._ended and key not in is_open:
+                    self.open.append(self._opened(stream, key))
+            if not self._ended.issuperset((*expired, *keys)):
+                break  # later streams wait
+        self._forget(known, listed)
+        pause = REFRESH_SECONDS if self.open else REFRESH_SECONDS_WITHOUT_SHARDS
+        self._refresh_at = self._timer() + pause
+        return len(self.open) > before
+
+    def _ready(self, stream: TableStream, shards: list[Shard]) -> Iterator[Key]:
+        """The shards whose parent has ended, or is not known any more."""
+        ids = {each.shard_id for each in shards}
+        for each in shards:
+            if each.parent_shard_id not in ids or (stream.arn, each.parent_shard_id or "") in self._ended:
+                yield stream.arn, each.shard_id or ""
+
+    def _streams(self, known: dict[Key, Position]) -> list[TableStream]:
+        """The streams from the first one on that the consumer has begun with, the oldest first."""
+        if not known:
+            return [TableStream(self._db, latest_stream(self._db, self._table.name))]
+        first = min(stream_label(arn) for arn, _ in known)
+        arns = {arn for arn in all_streams(self._db, self._table.name) if stream_label(arn) >= first}
+        arns |= {arn for (arn, _), position in known.items() if not position.has_ended}
+        return [TableStream(self._db, arn) for arn in sorted(arns, key=stream_label)]
+
+    def _known_positions(self) -> dict[Key, Position]:
+        found = self._db(state.positions(self._consumer.name), consistent=True)
+        return {(each.stream, each.shard): each for each in found if each.table == self._table.name}
+
+    def _opened(self, stream: TableStream, key: Key) -> OpenShard:
+        position = self._take(*key)
+        return OpenShard(position, stream.read(position.shard, position.sequence), self._recognition)
+
+    def _take(self, stream: str, shard: str) -> Position:
+        """The stored position of a shard, taken over; a new one is before the first record."""
+        get = state.position(self._consumer.name, stream, shard)
+        while True:
+            found = self._db.get(get, consistent=True)
+            try:
+                if found is None:
+                    return self._db.create(self._position(stream, shard))
+                with self._db.change(get, when=F.epoch == found.epoch) as draft:
+                    draft.epoch = found.epoch + 1
+            except (AlreadyExists, ConditionFailed, NotFound):
+                continue  # another process takes it over, too
+            return msgspec.structs.replace(found, epoch=found.epoch + 1)
+
+    def _position(self, stream: str, shard: str, *, has_ended: bool = False) -> Position:
+        consumer, table = self._consumer.name, self._table.name
+        return Position(consumer=consumer, stream=stream, shard=shard, table=table, epoch=1, has_ended=has_ended)
+
+    def _find_progress(self) -> bool:
+        found = self._db.get(state.table_progress(self._consumer.name, self._table.name), consistent=True)
+        if found is not None:
+            self.progress = found
+        return found is not None
+
+    def _begin(self) -> None:
+        """Notes where a new consumer begins."""
+        now = self._db.now()
+        self.progress = TableProgress(consumer=self._consumer.name, table=self._table.name, begun_at=now)
+        if self._consumer.start != "oldest":
+            self.progress.skips_before = now - CLOCK_MARGIN
+            self._begin_now()
+        try:
+            self._db.create(self.progress)
+        except AlreadyExists:
+            self._find_progress()
+
+    def _begin_now(self) -> None:
+        """Opens the last shards after their present records; the others are not read."""
+        stream = TableStream(self._db, latest_stream(self._db, self._table.name))
+        shards = stream.shards()
+        parents = {each.parent_shard_id for each in shards}
+        for each in shards:
+            shard = each.shard_id or ""
+            if each.shard_id in parents:
+                self._ended.add((stream.arn, shard))
+                self._note_ended(stream.arn, shard)
+                continue
+            opened = self._opened(stream, (stream.arn, shard))
+            if not opened.position.sequence:
+                opened.reader.start_now()
+            self.open.append(opened)
+
+    def _note_ended(self, stream: str, shard: str) -> None:
+        with suppress(AlreadyExists):  # another process has begun at the same time
+            self._db.create(self._position(stream, shard, has_ended=True))
+
+    def _forget(self, known: dict[Key, Position], listed: set[Key]) -> None:
+        """Deletes the positions of ended shards that DynamoDB does not list any more."""
+        if not listed:
+            return
+        last = max(stream_label(arn) for arn, _ in listed)
+        for key, position in known.items():
+            if key in listed or not position.has_ended or stream_label(position.stream) > last:
+                continue
+            whole = HandlerTransaction(self._db)
+            whole.delete(state.position(position.consumer, position.stream, position.shard))
+            draft = whole.change(state.table_progress(position.consumer, position.table), system_change=True)
+            draft.handled += position.handled
+            draft.skipped += position.skipped
+            draft.gaps += position.gaps
+            whole.commit()
