@@ -163,7 +163,7 @@ ERRORS: list[tuple[PartitaError, str]] = [
     ),
     (
         tree.FileReplaced("x.db"),
-        "x.db: the file was deleted or replaced while it was open; close it and open it again",
+        "x.db: the file was deleted, replaced or truncated while it was open; close it and open it again",
     ),
     (
         tree.NoReply("http://x", "refused", perhaps_executed=False),

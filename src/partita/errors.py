@@ -32,7 +32,7 @@ PartitaError
 │   ├── StorageClosed      the database was closed before the request
 │   │   └── UsedAfterFork  it was opened before the process was forked
 │   ├── CorruptRow         a row does not match its checksum
-│   ├── FileReplaced       the file was deleted or replaced while it was open
+│   ├── FileReplaced       the file was deleted, replaced or truncated while open
 │   └── SpaceMissing       a table of the file vanished under a reader
 ├── NoReply                an endpoint gave no answer, or none that can be read
 └── DynamoDBError          DynamoDB's own errors, word for word, one class for each code (dynamodb.exceptions)
@@ -589,14 +589,14 @@ class CorruptRow(StorageError):
 
 
 class FileReplaced(StorageError):
-    """The database file was deleted or replaced while it was open; writes to it would be lost."""
+    """The database file, or its log, was deleted, replaced or truncated while it was open; writes would be lost."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.path = path
 
     def __str__(self) -> str:
-        return f"{self.path}: the file was deleted or replaced while it was open; close it and open it again"
+        return f"{self.path}: the file was deleted, replaced or truncated while it was open; close it and open it again"
 
 
 class NoReply(PartitaError, ConnectionError):

@@ -176,6 +176,36 @@ def _read_after_closing(storage: SqliteStorage) -> None:
 # Files
 
 
+@pytest.mark.parametrize("size", [0, 4096])
+def test_write_after_a_log_that_was_truncated_is_an_error(path: str, size: int) -> None:
+    """What it had is lost, but nothing more is acknowledged, and the file can be opened again."""
+    with opened(path) as engine:
+        engine.call(request("CreateTable", **TABLE))
+        for each in "abcdef":
+            engine.call(put(each))
+        os.truncate(path + "-wal", size)
+        for _ in range(2):
+            with pytest.raises(InternalServerError, match="was deleted, replaced or truncated"):
+                engine.call(put("z"))
+    with opened(path) as engine:
+        assert "notes" not in (engine.call(request("ListTables")).table_names or [])
+
+
+def test_log_that_sqlite_itself_has_truncated_is_written_on(path: str) -> None:
+    with opened(path) as engine:
+        engine.call(request("CreateTable", **TABLE))
+        for each in "abcdef":
+            engine.call(put(each))
+        tool = (
+            "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); "
+            "print(db.execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchone())"
+        )
+        printed = subprocess.run([sys.executable, "-c", tool, path], capture_output=True, text=True, check=True).stdout
+        assert (printed.strip(), Path(path + "-wal").stat().st_size) == ("(0, 0, 0)", 0)
+        engine.call(put("z"))
+        assert Path(path + "-wal").stat().st_size > 0
+
+
 @pytest.mark.parametrize("fate", ["deleted", "replaced"])
 @pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
 def test_write_to_a_file_that_is_gone_is_an_error(path: str, tmp_path: Path, fate: str, suffix: str) -> None:
@@ -191,7 +221,7 @@ def test_write_to_a_file_that_is_gone_is_an_error(path: str, tmp_path: Path, fat
             other.write_bytes(other.read_bytes() if suffix == "" else file.read_bytes())
             other.replace(file)
         for _ in range(2):
-            with pytest.raises(InternalServerError, match="was deleted or replaced") as caught:
+            with pytest.raises(InternalServerError, match="was deleted, replaced or truncated") as caught:
                 engine.call(put("b"))
             assert str(file) in caught.value.message
         with pytest.raises(FileReplaced), engine._context.storage.transaction():
@@ -209,7 +239,7 @@ def test_thread_that_begins_to_read_a_file_that_is_gone_gets_an_error_at_once(pa
         if fate != "deleted":
             Path(path).write_bytes(b"")
         before = sorted(each.name for each in Path(path).parent.iterdir())
-        with ThreadPoolExecutor(1) as pool, pytest.raises(InternalServerError, match="was deleted or replaced"):
+        with ThreadPoolExecutor(1) as pool, pytest.raises(InternalServerError, match="replaced or truncated"):
             pool.submit(engine.call, get("a")).result()
         assert sorted(each.name for each in Path(path).parent.iterdir()) == before
 

@@ -13,6 +13,7 @@ transaction is rolled back; where that fails too, the connection is replaced, so
 """
 
 import os
+import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -45,6 +46,8 @@ MAX_INLINE = 1900  # bytes of key and value; more would overflow a page of 8 KB
 
 
 _BESIDE = ("-wal", "-shm")
+_INDEX_HEADER = struct.Struct("=14xHI")  # the page size and the number of frames in the index of the log (wal.c)
+_LOG_HEADER, _FRAME_HEADER = 32, 24
 
 
 class SqliteStorage:
@@ -187,9 +190,25 @@ class SqliteStorage:
     def _check_file(self) -> None:
         """Raises where the file, its log or its shared memory is no longer at its path: a write would be lost."""
         self._check_identity()
-        if self._writer is not None and self._files_beside() != self._beside:
-            gone = next(suffix for suffix in _BESIDE if _identity(self._file + suffix) not in self._beside)
-            raise FileReplaced(self.path + gone)
+        if self._writer is None:
+            return
+        found = self._files_beside()
+        if found == self._beside:
+            return
+        for suffix, before, now in zip(_BESIDE, self._beside, found, strict=True):
+            is_same = now is not None and before is not None and now[:2] == before[:2]
+            if not is_same or (now[2] < before[2] and not self._was_shortened_by_sqlite(suffix, now[2])):  # type: ignore[index]
+                raise FileReplaced(self.path + suffix)
+        self._beside = found
+
+    def _was_shortened_by_sqlite(self, suffix: str, size: int) -> bool:
+        """Whether a log still has all frames that its index names; the index itself never becomes shorter."""
+        if suffix != "-wal":
+            return False
+        with open(self._file + "-shm", "rb") as index:  # noqa: PTH123
+            header = index.read(_INDEX_HEADER.size)
+        page, frames = _INDEX_HEADER.unpack(header)
+        return size >= (_LOG_HEADER + frames * (_FRAME_HEADER + (page if page > 1 else 65536)) if frames else 0)
 
     def _check_identity(self) -> None:
         if _identity(self._file) != self._identity:
@@ -205,8 +224,8 @@ class SqliteStorage:
         if is_empty:
             raise FileReplaced(self.path)
 
-    def _files_beside(self) -> list[tuple[int, int] | None]:
-        return [_identity(self._file + suffix) for suffix in _BESIDE]
+    def _files_beside(self) -> list[tuple[int, int, int] | None]:
+        return [_identity_and_size(self._file + suffix) for suffix in _BESIDE]
 
     def _begin(self, writer: SqliteConnection, wait: bool) -> None:
         """Takes the write lock of the file, which may mean waiting for another process."""
@@ -276,13 +295,19 @@ class ReadOnlySqliteStorage:
         self._connection.close()
 
 
-def _identity(path: str) -> tuple[int, int] | None:
-    """The device and number of a file; None if the file does not exist."""
+def _identity_and_size(path: str) -> tuple[int, int, int] | None:
+    """The device, number and size of a file; None if the file does not exist."""
     try:
         found = os.stat(path)  # noqa: PTH116 - before each write, and a Path takes twice the time
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return found.st_dev, found.st_ino, found.st_size
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """The device and number of a file; None if the file does not exist."""
+    found = _identity_and_size(path)
+    return None if found is None else found[:2]
 
 
 def _check_not_inherited(path: str) -> None:
