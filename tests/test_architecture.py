@@ -37,6 +37,7 @@ MAY_SEE: dict[str, set[str]] = {
     # interfaces
     "rest": MEANING | {"store", "connect", "http"},
     "system": MEANING | {"store", "consumers", "rest"},
+    "aws": {"consumers"},
     "boto": WAIST | {"connect"},
     "pytest_plugin": WAIST | {"connect", "boto"},
     # designs and backends

@@ -1,4 +1,4 @@
-"""The systems and the guides use only public names: of `partita`, of `partita.rest`, and the module `partita.boto`."""
+"""The systems and the guides use only public names: of `partita`, of `partita.rest`, and two modules."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 SYSTEMS = ROOT / "systems" / "src"
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 PUBLIC = ("partita", "partita.rest")
-PUBLIC_MODULES = {"partita.boto", "partita.rest"}
+PUBLIC_MODULES = {"partita.aws", "partita.boto", "partita.rest"}
 INTERNAL_ATTRIBUTES = {"__model__", "context"}
 
 

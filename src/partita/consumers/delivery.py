@@ -10,7 +10,7 @@ from partita.consumers.entity_changes import Change, ChangeInfo, Created, Delete
 from partita.design.models import Model
 from partita.design.tables import Table
 from partita.dynamodb.stream_shapes import Record
-from partita.errors import StoredItemInvalid
+from partita.errors import ConfigurationError, StoredItemInvalid
 from partita.store.decoding import decoder_of, recogniser_of
 
 SEQUENCE_DIGITS = 40  # DynamoDB's numbers have 21 to 40
@@ -20,7 +20,7 @@ _SERVICE = "dynamodb.amazonaws.com"
 class Delivery(msgspec.Struct, frozen=True, eq=False):
     """A change on its way to the handlers of one consumer."""
 
-    shard: str
+    shard: str  # the item itself where the host does not know the shard
     sequence: str
     table: str
     item: str  # identifies the item in the order of its changes
@@ -44,6 +44,7 @@ class Recognition:
 
     def delivery(self, shard: str, record: Record, *, is_late: bool = False) -> Delivery | None:
         """The delivery of a record; None if no entity explains it, or no handler wants it."""
+        self._check_images(record)
         stored = record.dynamodb
         image = None if stored is None else stored.new_image or stored.old_image
         if stored is None or not image:
@@ -52,13 +53,23 @@ class Recognition:
         handlers = () if model is None else tuple(self._consumer.handlers_of(model))
         if model is None or not handlers:
             return None
-        try:
-            change = _change(model, record, shard, is_late)
-        except StoredItemInvalid:
-            return None
         keys = msgspec.json.encode(stored.keys, order="deterministic")
         item = blake2b(self._table.name.encode() + b"\0" + keys, digest_size=16).hexdigest()
-        return Delivery(shard, stored.sequence_number or "", self._table.name, item, change, handlers, record)
+        try:
+            change = _change(model, record, item, is_late)
+        except StoredItemInvalid:
+            return None
+        return Delivery(shard or item, stored.sequence_number or "", self._table.name, item, change, handlers, record)
+
+    def _check_images(self, record: Record) -> None:
+        """Rejects a record without the images before and after the change."""
+        stored = record.dynamodb
+        old, new = (None, None) if stored is None else (stored.old_image, stored.new_image)
+        if (new is None and record.event_name != "REMOVE") or (old is None and record.event_name != "INSERT"):
+            raise ConfigurationError(
+                f"the stream of table {self._table.name} has no images before and after each change; "
+                "enable it with the view type NEW_AND_OLD_IMAGES"
+            )
 
 
 def written_at(record: Record) -> datetime:
@@ -66,14 +77,14 @@ def written_at(record: Record) -> datetime:
     return datetime.fromtimestamp(moment or 0.0, UTC)
 
 
-def _change(model: Model, record: Record, shard: str, is_late: bool) -> Change[object]:
+def _change(model: Model, record: Record, item: str, is_late: bool) -> Change[object]:
     stored = record.dynamodb
     assert stored is not None
     decode = decoder_of(model)
     before = decode(stored.old_image) if stored.old_image else None
     after = decode(stored.new_image) if stored.new_image else None
     info = ChangeInfo(
-        id=blake2b(f"{shard}#{stored.sequence_number}".encode(), digest_size=16).hexdigest(),
+        id=blake2b(f"{item}#{stored.sequence_number}".encode(), digest_size=16).hexdigest(),
         at=written_at(record),
         by_ttl=record.user_identity is not None and record.user_identity.principal_id == _SERVICE,
         is_late=is_late,

@@ -39,6 +39,8 @@ class Parking:
     def load(self) -> None:
         """Notes which items have parked changes."""
         self._items = {each.item for each in self._db(state.parked_changes(self._consumer.name))}
+        if self._consumer.after_failure == "hold":
+            self._items |= {each.item for each in self._db(state.dead_letters(self._consumer.name))}
 
     def holds(self, item: str) -> bool:
         """Whether changes of an item wait here, so that its later ones have to wait, too."""
@@ -47,12 +49,7 @@ class Parking:
     def park(self, whole: HandlerTransaction, delivery: Delivery, error: Exception | None) -> None:
         """Adds the parking of a change to a transaction; without an error, it waits behind another one."""
         name, now = self._consumer.name, self._db.now()
-        data = zlib.compress(encoded_record(delivery.record), 1)
-        parts = [data[at : at + PART_BYTES] for at in range(0, len(data), PART_BYTES)]
-        for number, part in enumerate(parts):
-            whole.create(
-                ChangePart(consumer=name, shard=delivery.shard, sequence=delivery.order, number=number, data=part)
-            )
+        parts = self._store_record(whole, delivery)
         whole.create(
             ParkedChange(
                 consumer=name,
@@ -60,13 +57,42 @@ class Parking:
                 sequence=delivery.order,
                 shard=delivery.shard,
                 table=delivery.table,
-                parts=len(parts),
+                parts=parts,
                 tries=0 if error is None else 1,
                 error="" if error is None else describe(error),
                 due_at=None if error is None else now + self._wait(1),
             )
         )
         self._items.add(delivery.item)
+
+    def give_up(self, whole: HandlerTransaction, delivery: Delivery, tries: int, error: Exception) -> None:
+        """Adds the dead letter of a change that was never parked to a transaction."""
+        whole.create(
+            DeadLetter(
+                consumer=self._consumer.name,
+                item=delivery.item,
+                sequence=delivery.order,
+                shard=delivery.shard,
+                table=delivery.table,
+                parts=self._store_record(whole, delivery),
+                tries=tries,
+                error=describe(error),
+                given_up_at=self._db.now(),
+            )
+        )
+        if self._consumer.after_failure == "hold":
+            self._items.add(delivery.item)
+
+    def _store_record(self, whole: HandlerTransaction, delivery: Delivery) -> int:
+        """Adds the record of a change to a transaction, in parts; returns their number."""
+        data = zlib.compress(encoded_record(delivery.record), 1)
+        parts = [data[at : at + PART_BYTES] for at in range(0, len(data), PART_BYTES)]
+        name = self._consumer.name
+        for number, part in enumerate(parts):
+            whole.create(
+                ChangePart(consumer=name, shard=delivery.shard, sequence=delivery.order, number=number, data=part)
+            )
+        return len(parts)
 
     def seconds_until_due(self) -> float:
         """The time until the next try; infinite if nothing is tried again."""

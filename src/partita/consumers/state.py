@@ -5,6 +5,7 @@ CONSUMER#name  TABLE#table                  where the consumer began with a tabl
                PARKED#item#sequence         a change that has failed, or that waits behind one of the same item
                DEAD#sequence                a change that was given up
 CHANGE#name#shard#sequence  PART#n          the images of a parked change
+ITEM#name#item  PROGRESS                    how far the changes of an item are done, in AWS Lambda
 """
 
 from datetime import datetime
@@ -15,13 +16,14 @@ import msgspec
 from partita.design.entities import Entity
 from partita.design.key_templates import Ordered
 from partita.design.keys import Keys
+from partita.design.markers import Expires
 from partita.design.patterns import pattern
 from partita.design.reads import Item, Items
 from partita.design.tables import Index, Table
 from partita.plan.design import Design
 from partita.plan.proof.prove import prove
 
-table = Table("partita-consumers", "PK", "SK", indexes=(Index("due", "GSI1PK", "GSI1SK"),))
+table = Table("partita-consumers", "PK", "SK", ttl="ttl", indexes=(Index("due", "GSI1PK", "GSI1SK"),))
 
 
 class TableProgress(Entity, table=table, key=("CONSUMER#{consumer}", "TABLE#{table}")):
@@ -106,6 +108,24 @@ class ChangePart(Entity, table=table, key=("CHANGE#{consumer}#{shard}#{sequence}
     sequence: str
     number: Annotated[int, Ordered(0, 99)]
     data: bytes
+
+
+class ItemProgress(Entity, table=table, key=("ITEM#{consumer}#{item}", "PROGRESS")):
+    """All changes of an item up to `sequence` are done; the one at `failing` has failed some times."""
+
+    consumer: str
+    item: str
+    sequence: str = ""
+    failing: str = ""
+    tries: int = 0
+    expires_at: datetime
+
+    expiry = Expires("expires_at")
+
+
+@pattern
+def item_progress(consumer: str, item: str) -> Item[ItemProgress]:
+    """How far the changes of an item are done."""
 
 
 @pattern

@@ -1,0 +1,229 @@
+"""Runs a consumer in AWS Lambda, which reads the stream and calls a function with a batch of records.
+
+There is neither a position nor a lease: Lambda repeats a batch from its first failure on. So the transaction of each
+change also writes "done up to this sequence number" for its item, if that was lower. A change that was done before is
+recognised, and a late repetition changes nothing. Failed tries are counted in the same place.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from partita.consumers import state
+from partita.consumers.consumer import Consumer
+from partita.consumers.consumer_store import ConsumerStore
+from partita.consumers.delivery import Delivery, Recognition
+from partita.consumers.handler_runs import HandlerRuns
+from partita.consumers.handler_transaction import HandlerTransaction, TakenOver
+from partita.consumers.parking import Parking
+from partita.consumers.state import ItemProgress
+from partita.design.conditions import F
+from partita.dynamodb.stream_shapes import Record
+from partita.errors import AlreadyExists, ConditionFailed, ConfigurationError, NotFound, OutcomeUnknown, PartitaError
+from partita.store.retries import is_transient
+from partita.store.store import Store
+
+MAX_TOGETHER = 25  # changes in a transaction
+KEEP_PROGRESS = timedelta(days=7)  # longer than a stream stores its records, which is a day
+MAX_ATTEMPTS = 3  # to write the progress of an item that others write, too
+
+_log = logging.getLogger("partita.consumers")
+
+
+def lambda_handler(consumer: Consumer, db: Store) -> Callable[[dict[str, Any], object], dict[str, Any]]:
+    """A function for AWS Lambda: it takes the event of a DynamoDB stream, and returns the records that failed.
+
+    Connect outside the function, and use the result as its handler:
+
+        handler = lambda_handler(notifications, connect("dynamodb://", design))
+
+    A failed change is reported as a partial batch failure, and Lambda calls again. After the last of the consumer's
+    `tries` it becomes a dead letter, and the later changes of its item continue, or are held, as declared.
+    """
+    return LambdaHost(consumer, db)
+
+
+class LambdaHost:
+    """One consumer as a function of AWS Lambda."""
+
+    def __init__(self, consumer: Consumer, db: Store) -> None:
+        self._consumer = consumer
+        self._db = ConsumerStore(db)
+        self._parking = Parking(self._db, consumer)
+        self._runs = HandlerRuns(self._db)
+        tables = {each.name: each for each in self._db.design.tables}
+        self._recognitions = {
+            self._db.table_name(name): Recognition(consumer, tables[name]) for name in consumer.tables
+        }
+
+    def __call__(self, event: dict[str, Any], context: object = None) -> dict[str, Any]:
+        """Handles the records of an event, and returns those that have to be sent again."""
+        deliveries = list(self._deliveries(event))
+        if self._consumer.after_failure == "hold":
+            self._parking.load()
+            self._retry_released()
+        failed: list[Delivery] = []
+        waiting: set[str] = set()  # items whose later changes wait behind a failed one
+        while deliveries:
+            done = self._handle_together(deliveries, waiting)
+            if done == 0:
+                delivery, done = deliveries[0], 1
+                if delivery.item in waiting or not self._handle_alone(delivery):
+                    waiting.add(delivery.item)
+                    failed.append(delivery)
+            deliveries = deliveries[done:]
+        return {"batchItemFailures": [{"itemIdentifier": each.sequence} for each in failed]}
+
+    def _deliveries(self, event: Any) -> Iterator[Delivery]:
+        records = event.get("Records") if isinstance(event, dict) else None
+        if not isinstance(records, list):
+            raise ConfigurationError("the event has no Records; the function is for the event of a DynamoDB stream")
+        for each in records:
+            recognition = self._recognition(each)
+            try:
+                delivery = recognition.delivery("", _record(each))
+            except (AttributeError, TypeError, msgspec.MsgspecError) as error:
+                wrong = f"the event has a record that is not one of a DynamoDB stream: {error}"
+                raise ConfigurationError(wrong) from None
+            if delivery is not None:
+                yield delivery
+
+    def _recognition(self, record: Any) -> Recognition:
+        """The recognition of the table that a record is from."""
+        arn = str(record.get("eventSourceARN", "") if isinstance(record, dict) else "")
+        name = arn.partition(":table/")[2].partition("/")[0]
+        if not name and len(self._recognitions) == 1:  # an event of a test without an ARN
+            name = next(iter(self._recognitions))
+        found = self._recognitions.get(name)
+        if found is None:
+            known = ", ".join(self._recognitions)
+            raise ConfigurationError(
+                f"consumer {self._consumer.name}: the event is of {arn or 'no table'}; the consumer handles {known}"
+            )
+        return found
+
+    def _handle_together(self, deliveries: list[Delivery], waiting: set[str]) -> int:
+        """The number of first changes that were committed together; 0 if the first must be handled alone."""
+        group: list[Delivery] = []
+        for each in deliveries[:MAX_TOGETHER]:
+            is_blocked = each.item in waiting or self._parking.holds(each.item)
+            if is_blocked or any(each.item == other.item for other in group):
+                break
+            group.append(each)
+        if len(group) < 2:
+            return 0
+        calls = [state.item_progress(self._consumer.name, each.item) for each in group]
+        whole = HandlerTransaction(self._db)
+        try:
+            for each, progress in zip(group, self._db.get_many(calls, consistent=True), strict=True):
+                if not _is_done(progress, each):
+                    whole.include(self._runs.run(each))
+                    self._note_done(whole, each, progress)
+            if not whole.is_empty:
+                whole.commit()
+        except Exception:  # noqa: BLE001 - they are handled one by one, and reported then
+            return 0
+        return len(group)
+
+    def _handle_alone(self, delivery: Delivery) -> bool:
+        """Handles one change; false if it has to be sent again."""
+        for _ in range(MAX_ATTEMPTS):
+            progress = self._db.get(state.item_progress(self._consumer.name, delivery.item), consistent=True)
+            if _is_done(progress, delivery):
+                return True
+            try:
+                return self._attempt(delivery, progress)
+            except TakenOver:
+                continue  # another call has written the progress of this item
+        return False
+
+    def _attempt(self, delivery: Delivery, progress: ItemProgress | None) -> bool:
+        if self._parking.holds(delivery.item):
+            whole = HandlerTransaction(self._db)
+            self._parking.park(whole, delivery, None)
+            self._finish(whole, delivery, progress)
+            return True
+        error = self._runs.attempt(delivery, lambda whole: self._finish(whole, delivery, progress))
+        if error is None:
+            return True
+        _log.warning("consumer %s: %s failed: %s", self._consumer.name, delivery.change.id, error)
+        if isinstance(error, OutcomeUnknown) or is_transient(error):
+            return False  # not the handler's failure; the progress tells whether it was applied
+        return self._count_failure(delivery, progress, error)
+
+    def _count_failure(self, delivery: Delivery, progress: ItemProgress | None, error: Exception) -> bool:
+        """Counts a failed try; after the last, gives the change up and returns true."""
+        is_again = progress is not None and progress.failing == delivery.order
+        tries = progress.tries + 1 if progress is not None and is_again else 1
+        whole = HandlerTransaction(self._db)
+        if tries >= self._consumer.tries:
+            self._parking.give_up(whole, delivery, tries, error)
+            self._finish(whole, delivery, progress)
+            return True
+        self._write(whole, delivery, progress, "" if progress is None else progress.sequence, delivery.order, tries)
+        self._commit(whole)
+        return False
+
+    def _finish(self, whole: HandlerTransaction, delivery: Delivery, progress: ItemProgress | None) -> None:
+        self._note_done(whole, delivery, progress)
+        self._commit(whole)
+
+    def _note_done(self, whole: HandlerTransaction, delivery: Delivery, progress: ItemProgress | None) -> None:
+        self._write(whole, delivery, progress, delivery.order, "", 0)
+
+    def _write(
+        self,
+        whole: HandlerTransaction,
+        delivery: Delivery,
+        progress: ItemProgress | None,
+        sequence: str,
+        failing: str,
+        tries: int,
+    ) -> None:
+        """Adds the progress of an item to a transaction, which fails if another call has written it."""
+        name, expires_at = self._consumer.name, self._db.now() + KEEP_PROGRESS
+        if progress is None:
+            whole.create(
+                ItemProgress(
+                    consumer=name,
+                    item=delivery.item,
+                    sequence=sequence,
+                    failing=failing,
+                    tries=tries,
+                    expires_at=expires_at,
+                )
+            )
+            return
+        seen = (F.sequence == progress.sequence) & (F.failing == progress.failing) & (F.tries == progress.tries)
+        draft = whole.change(state.item_progress(name, delivery.item), when=seen, system_change=True)
+        draft.sequence, draft.failing, draft.tries, draft.expires_at = sequence, failing, tries, expires_at
+
+    def _commit(self, whole: HandlerTransaction) -> None:
+        try:
+            whole.commit()
+        except (AlreadyExists, ConditionFailed, NotFound) as failed:
+            if failed.entity == ItemProgress.__name__:
+                raise TakenOver(self._consumer.name) from None
+            raise
+
+    def _retry_released(self) -> None:
+        """Handles held changes that have been released since; a failure of that is no failure of the batch."""
+        try:
+            self._parking.retry_due(self._runs.attempt)
+        except (PartitaError, OSError) as error:
+            _log.warning("consumer %s: held changes are tried again later: %s", self._consumer.name, error)
+
+
+def _is_done(progress: ItemProgress | None, delivery: Delivery) -> bool:
+    return progress is not None and progress.sequence >= delivery.order
+
+
+def _record(given: Any) -> Record:
+    """A record of an event; Lambda writes the members of userIdentity in camelCase, the API does not."""
+    identity = given.get("userIdentity")
+    if isinstance(identity, dict):
+        given = {**given, "userIdentity": {name[:1].upper() + name[1:]: value for name, value in identity.items()}}
+    return msgspec.json.decode(msgspec.json.encode(given), type=Record)
