@@ -11,6 +11,7 @@ PAGES = (
     "conditions-and-ranges.md",
     "design-language.md",
     "first-design.md",
+    "jobs.md",
     "keys-and-proofs.md",
     "running-a-store.md",
 )

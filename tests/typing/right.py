@@ -1,7 +1,7 @@
 """Calling code as a team writes it: both checkers, in strict mode and without a plugin, have nothing to say."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from partita import (
@@ -11,6 +11,12 @@ from partita import (
     Created,
     Deleted,
     HandlerTransaction,
+    JobOutcome,
+    JobRun,
+    JobRunner,
+    Jobs,
+    JobStatus,
+    JobTick,
     Store,
     Transaction,
     Updated,
@@ -92,3 +98,38 @@ async def any_of_two(change: Change[Order] | Change[Customer], t: HandlerTransac
     known: Customer | None = t.get(customer("c1"))
     orders: list[Order] = t.find(orders_to_ship(Status.OPEN), 10)
     print(change.id, change.at, known, orders)
+
+
+jobs = Jobs("shop", keep=timedelta(days=7))
+
+
+@jobs.every(minutes=10)
+def close_old_orders(db: Store) -> None:
+    db.delete_many([order("c1", AT, "o1")])
+
+
+@jobs.cron("0 3 * * *", timezone="Europe/Berlin", missed="skip", grace=timedelta(minutes=5))
+async def send_reports(db: AsyncStore) -> None:
+    await db.one(customer("c1"))
+
+
+@jobs.every(hours=1, name="copy", missed="all")
+def copy_orders(db: Store, run: JobRun) -> None:
+    at: str | None = run.cursor
+    if not run.should_stop:
+        run.save(at, done=1, total=2)
+
+
+@jobs.every(hours=1)
+async def copy_orders_later(db: AsyncStore, run: JobRun) -> None:
+    run.save(None)
+
+
+def run_jobs(db: Store) -> None:
+    runner = JobRunner(db, jobs, lease=timedelta(seconds=10))
+    count: int = runner.step()
+    tick: JobTick | None = runner.run_now("copy")
+    statuses: list[JobStatus] = runner.status()
+    failed = [each for each in runner.history("copy") if each.outcome == JobOutcome.FAILED]
+    close_old_orders(db)
+    print(count, tick, statuses, failed)

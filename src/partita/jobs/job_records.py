@@ -76,7 +76,7 @@ class JobTick(Entity, table=table, key=("TICKS#{group}#{job}", "TICK#{scheduled_
     """A tick of a job and its outcome.
 
     Ticks that follow each other and were all missed, or all skipped, are one record: `count` ticks from `scheduled_at`
-    to `last_at`.
+    to `last_at`. `seconds` and `process` (host:pid:lease) are those of the process that has ended the run.
     """
 
     group: str
@@ -90,6 +90,7 @@ class JobTick(Entity, table=table, key=("TICKS#{group}#{job}", "TICK#{scheduled_
     begun_at: datetime | None = None
     seconds: float | None = None
     error: str | None = None
+    process: str | None = None
 
     history = Expires("expires_at")
 

@@ -82,7 +82,7 @@ class JobRunner:
         self._table = JobTable(db, jobs.name, jobs.keep, table_name)
         self._lease = lease.total_seconds()
         self._monotonic = monotonic
-        self._owner = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
+        self._process = f"{socket.gethostname()}:{os.getpid()}"
         self._seen: dict[str, tuple[tuple[int, int], float]] = {}
         self._known_schedules: set[str] = set()
         self._changed_elsewhere: set[str] = set()
@@ -249,11 +249,15 @@ class JobRunner:
         handled_until: datetime | None = None,
         others: list[JobTick] | None = None,
     ) -> HeldLease | None:
-        """Takes the lease for a tick; without one, only records the others. None if the state has changed."""
+        """Takes the lease for a tick; without one, only records the others. None if the state has changed.
+
+        Each lease has an owner of its own: after a lost reply, the stored owner says which of two writers has it.
+        """
+        owner = None if running is None else f"{self._process}:{os.urandom(8).hex()}"
 
         def edit(draft: Any) -> None:
             draft.running = running
-            draft.owner = None if running is None else self._owner
+            draft.owner = owner
             if handled_until is not None:
                 draft.handled_until = handled_until
 

@@ -96,9 +96,9 @@ class JobTable:
         """Writes a state and records together; false if the condition does not hold."""
         try:
             with self.db.transaction() as transaction:
+                edit(transaction.change(job_state(self.group, state.job), when=when))  # first: its failure is reported
                 for each in ticks:
                     transaction.create(each)
-                edit(transaction.change(job_state(self.group, state.job), when=when))
         except (ConditionFailed, NotFound):
             return False
         return True
@@ -229,6 +229,7 @@ class HeldLease:
             begun_at=running.begun_at,
             seconds=round(max(seconds, 0.0), 6),
             error=error,
+            process=self.state.owner,
             expires_at=now + self._jobs.keep,
         )
         last = LastRun(running.scheduled_at, running.begun_at, now, outcome, error, running.number > 0)
