@@ -54,7 +54,7 @@ def test_function_may_take_the_store_or_the_run_too(function: Any, is_async: boo
     assert (jobs["job"].is_async, jobs["job"].takes_run) == (is_async, takes_run)
 
 
-def declare(settings: Callable[[Jobs], Any], function: Any = one) -> Callable[[], Any]:
+def declare(settings: Callable[[Any], Any], function: Any = one) -> Callable[[], Any]:
     return lambda: settings(Jobs("shop"))(function)
 
 

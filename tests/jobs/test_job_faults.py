@@ -69,7 +69,7 @@ def scenario(fault: faults.Fault, number: int, length: int) -> bool:
 
     with connect("memory:", maintain=False) as engine:
         faulty = FaultyAt(engine, number, fault, length)
-        on_faulty = Store(faulty, design, clock=time, sleep=lambda _: None)  # type: ignore[arg-type]
+        on_faulty = Store(faulty, design, clock=time, sleep=lambda _: None)
         on_engine = Store(engine, design, clock=time, sleep=lambda _: None)
         one = JobRunner(on_faulty, jobs, monotonic=time.monotonic, lease=timedelta(seconds=30))
         other = JobRunner(on_engine, jobs, monotonic=time.monotonic, lease=timedelta(seconds=30))

@@ -18,6 +18,7 @@ from partita import (
     Store,
 )
 from partita.jobs.job_records import job_state
+from partita.jobs.job_table import error_text
 from tests.jobs.conftest import BEGIN, Runner, Time, Visit, outcomes, visit
 
 
@@ -133,7 +134,7 @@ def test_failing_job_is_recorded_and_others_go_on(runner: Runner, time: Time, ca
 
     @jobs.every(minutes=10)
     def fails(db: Store) -> None:
-        raise ValueError("no \ud800 order")
+        raise ValueError("no such order")
 
     jobs.every(minutes=10, name="works")(lambda db: None)
     one = runner(jobs)
@@ -145,10 +146,22 @@ def test_failing_job_is_recorded_and_others_go_on(runner: Runner, time: Time, ca
     assert one.step() == 2
     assert outcomes(one, "works") == ["00:10 run", "00:20 run"]
     last = one.history("fails").first(1)[0]
-    assert (last.outcome, last.error) == (JobOutcome.FAILED, "ValueError: no ? order")
+    assert (last.outcome, last.error) == (JobOutcome.FAILED, "ValueError: no such order")
     status = one.status()[0]
     assert status.last_run is not None
     assert (status.status, status.last_run.outcome, status.last_run.error) == ("waiting", "failed", last.error)
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def test_every_error_can_be_recorded() -> None:
+    assert error_text(ValueError("half \ud800 a pair")) == "ValueError: half ? a pair"
+    assert error_text(ValueError("x" * 5000)) == "ValueError: " + "x" * 1988
+    assert error_text(ValueError()) == "ValueError"
+    assert "Unprintable: <exception str() failed>" in error_text(Unprintable())
 
 
 def test_record_has_begin_and_duration(runner: Runner, time: Time) -> None:

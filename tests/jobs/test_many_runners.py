@@ -34,7 +34,7 @@ class Process:
     def __init__(self, backend: Any, jobs: Jobs, time: Time) -> None:
         self._backend = backend
         self.is_dead = False
-        db = Store(self, design, clock=time, sleep=lambda _: None)  # type: ignore[arg-type]
+        db = Store(self, design, clock=time, sleep=lambda _: None)
         self.runner = JobRunner(db, jobs, monotonic=time.monotonic)
 
     def call(self, request: Any, /) -> Any:
