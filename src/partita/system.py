@@ -7,6 +7,7 @@
         seed="shop.seed",
         adopt="shop.adoption:adopt",
         page=Path(__file__).with_name("page.md"),
+        consumers="shop.consumers",
     )
 
 A part is the object itself or a reference, `module` or `module:attribute`, which is imported on first use: proving a
@@ -16,7 +17,7 @@ design does not import its API. A distribution makes its systems known through t
     shop = "shop:system"
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from partita.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from partita.consumers.consumer import Consumer
     from partita.plan.design import Design
     from partita.rest.api import Api
     from partita.store.adoption import Adoption
@@ -63,6 +65,7 @@ class System:
         seed: SeedData | str | None = None,
         adopt: "Adopt | str | None" = None,
         page: Path | None = None,
+        consumers: "Sequence[Consumer] | Consumer | str | None" = None,
     ) -> None:
         """`adopt` migrates data that other code has stored; without it `Store.adopt` does. `page` is Markdown."""
         self.name = name
@@ -71,6 +74,7 @@ class System:
         self._seed = seed
         self._adopt = adopt
         self._page = page
+        self._consumers = consumers
 
     def __repr__(self) -> str:
         return f"System({self.name!r})"
@@ -122,6 +126,25 @@ class System:
         if not callable(adopt):
             raise self._wrong_part("adopt", adopt, "a function of a store and a progress callback")
         return adopt
+
+    @cached_property
+    def consumers(self) -> "tuple[Consumer, ...]":
+        """The consumers of the design; of a module, all that it has."""
+        loaded = self._load(self._consumers)
+        if loaded is None:
+            return ()
+        from partita.consumers.consumer import Consumer
+
+        if isinstance(loaded, ModuleType):
+            loaded = {id(each): each for each in vars(loaded).values() if isinstance(each, Consumer)}.values()
+        found = (loaded,) if isinstance(loaded, Consumer) else tuple(loaded)
+        for each in found:
+            if not isinstance(each, Consumer):
+                raise self._wrong_part("consumers", each, "a Consumer, several, or a module that has them")
+            tables = {table.name for table in self.design.tables}
+            if foreign := [name for name in each.tables if name not in tables]:
+                raise ConfigurationError(f"system {self.name}: {each!r} reacts to table {foreign[0]}, which it has not")
+        return found
 
     @cached_property
     def page(self) -> str:

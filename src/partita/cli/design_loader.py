@@ -117,16 +117,24 @@ def _system_in(module: ModuleType, *, wants_api: bool) -> System:
     system = _only(module, System, "system")
     if system is not None:
         return system
+    consumers = _consumers_in(module)
     if not wants_api:
         design = design_in(module)
-        return System(design.name, design=design)
+        return System(design.name, design=design, consumers=consumers)
     api = _api_in(module)
     if api is None:
         raise ConfigurationError(
             f"{module.__name__} has no API to serve; "
             f'declare one with partita.rest: api = Api("{module.__name__.rpartition(".")[2]}", "Title", design)'
         )
-    return System(api.name, design=api.design, api=api)
+    return System(api.name, design=api.design, api=api, consumers=consumers)
+
+
+def _consumers_in(module: ModuleType) -> list[Any]:
+    """The consumers that a module has; one that declares any has loaded their room."""
+    loaded = sys.modules.get("partita.consumers.consumer")
+    found = {} if loaded is None else {id(x): x for x in vars(module).values() if isinstance(x, loaded.Consumer)}
+    return list(found.values())
 
 
 def _system_of(value: Any, what: str, *, wants_api: bool) -> System:

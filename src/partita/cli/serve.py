@@ -29,6 +29,7 @@ def serve(
     dynamodb: bool = True,
     allow_hosts: Hosts = (),
     allow_origins: Origins = (),
+    work: bool = True,
     seed: bool = True,
     scale: Scale = 1.0,
     keys: Annotated[str | None, Parameter(env_var="PARTITA_KEYS")] = None,
@@ -62,6 +63,8 @@ def serve(
     allow_origins
         An origin whose pages may send requests from a browser, beside the server's own; * allows all. Others get
         status 403. Can be given more than once; in the environment separated by commas.
+    work
+        Run the consumers of the systems, too; --no-work leaves them to partita work.
     seed
         Write demo data, unless it exists already (only into a file or memory).
     scale
@@ -144,6 +147,7 @@ def serve(
         dynamodb=dynamodb,
         cursor_keys=cursor_keys,
         demo_token=token if seed and is_loopback(host) else None,
+        works=work,
     )
 
 
@@ -178,9 +182,13 @@ def run(
     dynamodb: bool = True,
     cursor_keys: Sequence[bytes] | None = None,
     demo_token: str | None = None,
+    works: bool = True,
 ) -> None:
     """Serves until interrupted; `ready` is called once the systems are open and the socket listens."""
+    from contextlib import ExitStack
+
     from partita.cli.open_systems import open_systems
+    from partita.cli.work import worker_of
     from partita.connect import connect, connect_async
     from partita.dynamodb.backend import OwnedAsyncBackend
     from partita.engine.async_engine import AsyncEngine
@@ -205,16 +213,20 @@ def run(
     async def protocol() -> OwnedAsyncBackend:
         return AsyncEngine(backend) if isinstance(backend, Engine) else await connect_async(address)
 
-    uvicorn_server.serve(
-        protocol,
-        at,
-        rest,
-        nonblocking_read=rest.nonblocking_read,
-        dynamodb=dynamodb,
-        authorizer=authorizer,
-        sources=sources,
-        background=rest.running,
-    )
+    with ExitStack() as working:
+        for each in opened if works else []:
+            if each.system.consumers:
+                working.enter_context(worker_of(each))
+        uvicorn_server.serve(
+            protocol,
+            at,
+            rest,
+            nonblocking_read=rest.nonblocking_read,
+            dynamodb=dynamodb,
+            authorizer=authorizer,
+            sources=sources,
+            background=rest.running,
+        )
 
 
 def example_commands(

@@ -60,7 +60,7 @@ class LeaseHolder:
 
     def _has_ended(self, found: Lease) -> bool:
         """Whether the owner is gone: it has ended on this machine, or its count has not changed for long."""
-        if _is_dead(found.process):
+        if is_dead(found.process):
             return True
         seen = (found.owner, found.beats)
         if seen != self._seen:
@@ -107,8 +107,8 @@ def this_process() -> str:
     return f"{_machine()}/{os.getpid()}/{_started(os.getpid())}" if _machine() else ""
 
 
-def _is_dead(process: str) -> bool:
-    """Whether a process of this machine has ended; false for one of another machine."""
+def is_dead(process: str) -> bool:
+    """Whether a process of this machine, as `this_process` names it, has ended; false for one of another machine."""
     machine, _, rest = process.rpartition("/")[0].rpartition("/")
     started = process.rpartition("/")[2]
     return bool(machine) and machine == _machine() and rest.isdigit() and _started(int(rest)) != started

@@ -3,6 +3,7 @@
 The changes of an item are tried in their order. After its last try, a change becomes a dead letter.
 """
 
+import time
 import zlib
 from collections.abc import Callable
 from datetime import timedelta
@@ -21,6 +22,7 @@ from partita.errors import ConditionFailed
 PART_BYTES = 300_000
 FIRST_WAIT = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(minutes=10)
+LOAD_SECONDS = 5.0  # between two looks for what other processes have changed
 MAX_ERROR = 2000  # characters of an error that are stored
 
 Attempt = Callable[[Delivery, Callable[[HandlerTransaction], None]], Exception | None]
@@ -29,18 +31,22 @@ Attempt = Callable[[Delivery, Callable[[HandlerTransaction], None]], Exception |
 class Parking:
     """The parked changes of a consumer."""
 
-    def __init__(self, db: ConsumerStore, consumer: Consumer) -> None:
+    def __init__(self, db: ConsumerStore, consumer: Consumer, timer: Callable[[], float] = time.monotonic) -> None:
         self._db = db
         self._consumer = consumer
         self._items: set[str] = set()
+        self._timer = timer
+        self._loaded_at = 0.0
         tables = {each.name: each for each in db.design.tables}
         self._recognitions = {name: Recognition(consumer, tables[name]) for name in consumer.tables}
 
     def load(self) -> None:
         """Notes which items have parked changes."""
-        self._items = {each.item for each in self._db(state.parked_changes(self._consumer.name))}
+        name = self._consumer.name
+        self._items = {each.item for each in self._db(state.parked_changes(name)) if not each.is_late}
         if self._consumer.after_failure == "hold":
-            self._items |= {each.item for each in self._db(state.dead_letters(self._consumer.name))}
+            self._items |= {each.item for each in self._db(state.dead_letters(name))}
+        self._loaded_at = self._timer()
 
     def holds(self, item: str) -> bool:
         """Whether changes of an item wait here, so that its later ones have to wait, too."""
@@ -104,7 +110,9 @@ class Parking:
 
     def retry_due(self, attempt: Attempt) -> int:
         """Tries the changes that are due once; returns how many."""
-        if not self._items:
+        if self._timer() - self._loaded_at > LOAD_SECONDS:
+            self.load()  # a dead letter may have been retried or dropped
+        elif not self._items:
             return 0
         tried, now = 0, self._db.now()
         for parked in list(self._db(state.due_changes(self._consumer.name))):
@@ -147,9 +155,10 @@ class Parking:
             )
         )
         whole.delete(self._key(parked), when=F.tries == parked.tries)
-        if self._consumer.after_failure == "continue":
-            self._release_next(whole, parked)
+        is_last = self._consumer.after_failure == "continue" and self._release_next(whole, parked)
         whole.commit()
+        if is_last:
+            self._items.discard(parked.item)
 
     def _finish(self, whole: HandlerTransaction, parked: ParkedChange) -> None:
         """Commits the effects of a parked change and removes it; the next one of its item is due."""
@@ -179,7 +188,7 @@ class Parking:
         parts = self._db(state.change_parts(parked.consumer, parked.shard, parked.sequence), consistent=True)
         record = decoded_record(zlib.decompress(b"".join(each.data for each in parts)))
         recognition = self._recognitions.get(parked.table)
-        return None if recognition is None else recognition.delivery(parked.shard, record)
+        return None if recognition is None else recognition.delivery(parked.shard, record, is_late=parked.is_late)
 
     def _key(self, parked: ParkedChange) -> Get[ParkedChange]:
         return state.parked_change(parked.consumer, parked.item, parked.sequence)

@@ -34,7 +34,7 @@ class ConsumerRunner:
     def __init__(self, db: Store, consumer: Consumer, timer: Callable[[], float] = time.monotonic) -> None:
         self.db = ConsumerStore(db)
         self.consumer = consumer
-        self.parking = Parking(self.db, consumer)
+        self.parking = Parking(self.db, consumer, timer)
         self._runs = HandlerRuns(self.db)
         tables = {each.name: each for each in self.db.design.tables}
         self._tables = [TableShards(self.db, consumer, tables[name], timer) for name in consumer.tables]

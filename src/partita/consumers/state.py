@@ -82,6 +82,7 @@ class ParkedChange(Entity, table=table, key=("CONSUMER#{consumer}", "PARKED#{ite
     tries: int = 0
     error: str = ""
     due_at: datetime | None = None
+    is_late: bool = False  # somebody has retried it after it was given up
 
     due = Keys("due", "CONSUMER#{consumer}", "{due_at}")
 
@@ -136,6 +137,11 @@ def lease(consumer: str) -> Item[Lease]:
 @pattern
 def table_progress(consumer: str, table: str) -> Item[TableProgress]:
     """The progress of a consumer with a table."""
+
+
+@pattern
+def table_progresses(consumer: str) -> Items[TableProgress]:
+    """Where a consumer began with each table."""
 
 
 @pattern

@@ -1,0 +1,131 @@
+"""Looking after a consumer: its state, pausing it, and the changes that it has given up.
+
+consumers = ConsumerAdministration(db, "notifications")
+consumers.status().dead_letters
+for letter in consumers.dead_letters():
+    consumers.retry(letter)
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from partita.consumers import state
+from partita.consumers.consumer_store import ConsumerStore
+from partita.consumers.handler_transaction import HandlerTransaction
+from partita.consumers.leases import is_dead
+from partita.consumers.state import DeadLetter, ParkedChange
+from partita.design.conditions import F
+from partita.errors import ConditionFailed, NotFound
+from partita.store.store import Store
+
+
+class ConsumerStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What a consumer has done, and what it has before it.
+
+    handled      Changes that are done or parked.
+    skipped      Records that no entity explains, or that no handler wants.
+    gaps         How often changes were deleted before they were read.
+    parked       Changes that are tried again, or wait behind one of the same item.
+    last_change  When the last change that it has read was written.
+    """
+
+    name: str
+    is_running: bool
+    is_paused: bool
+    handled: int
+    skipped: int
+    gaps: int
+    parked: int
+    dead_letters: int
+    last_change: datetime | None
+
+
+class ConsumerAdministration:
+    """One consumer on a database, whether it runs or not."""
+
+    def __init__(self, db: Store, consumer: str) -> None:
+        self._db = ConsumerStore(db)
+        self._name = consumer
+
+    def status(self) -> ConsumerStatus:
+        """The state of the consumer now; NotFound if it has never run here."""
+        lease = self._db.get(state.lease(self._name), consistent=True)
+        tables = list(self._db(state.table_progresses(self._name), consistent=True))
+        positions = list(self._db(state.positions(self._name), consistent=True))
+        if lease is None and not tables:
+            raise NotFound("Consumer", {"name": self._name})
+        times = [each.at for each in positions if each.at is not None]
+        sums: list[state.TableProgress | state.Position] = [*tables, *positions]
+        return ConsumerStatus(
+            name=self._name,
+            is_running=lease is not None and bool(lease.owner) and not is_dead(lease.process),
+            is_paused=lease is not None and lease.is_paused,
+            handled=sum(each.handled for each in sums),
+            skipped=sum(each.skipped for each in sums),
+            gaps=sum(each.gaps for each in sums),
+            parked=sum(1 for _ in self._db(state.parked_changes(self._name))),
+            dead_letters=sum(1 for _ in self._db(state.dead_letters(self._name))),
+            last_change=max(times, default=None),
+        )
+
+    def pause(self) -> None:
+        """Lets no process run the consumer until `resume`; a running one ends within seconds."""
+        self._set_paused(True)
+
+    def resume(self) -> None:
+        """Lets a process run the consumer again."""
+        self._set_paused(False)
+
+    def _set_paused(self, value: bool) -> None:
+        with self._db.change(state.lease(self._name), create=True) as draft:
+            draft.is_paused = value
+
+    def dead_letters(self) -> list[DeadLetter]:
+        """The changes that were given up, the oldest first."""
+        return list(self._db(state.dead_letters(self._name), consistent=True))
+
+    def retry(self, letter: DeadLetter) -> None:
+        """Has a change handled again from its first try on, marked as late; NotFound if it is no dead letter."""
+        whole = self._removing(letter)
+        whole.create(
+            ParkedChange(
+                consumer=self._name,
+                item=letter.item,
+                sequence=letter.sequence,
+                shard=letter.shard,
+                table=letter.table,
+                parts=letter.parts,
+                due_at=self._db.now(),
+                is_late=True,
+            )
+        )
+        self._commit(whole, letter)
+
+    def drop(self, letter: DeadLetter) -> None:
+        """Forgets a change for good; later changes of its item that were held go on. NotFound as for `retry`."""
+        whole = self._removing(letter)
+        for number in range(letter.parts):
+            whole.delete(state.change_part(self._name, letter.shard, letter.sequence, number))
+        waiting = list(self._db(state.parked_changes_of(self._name, letter.item), consistent=True))
+        if waiting and all(each.due_at is None for each in waiting):
+            first = waiting[0]
+            whole.change(state.parked_change(self._name, first.item, first.sequence)).due_at = self._db.now()
+        self._commit(whole, letter)
+
+    def _removing(self, letter: DeadLetter) -> HandlerTransaction:
+        whole = HandlerTransaction(self._db)
+        whole.delete(state.dead_letter(self._name, letter.sequence, letter.shard), when=F.item == letter.item)
+        return whole
+
+    def _commit(self, whole: HandlerTransaction, letter: DeadLetter) -> None:
+        try:
+            whole.commit()
+        except ConditionFailed as failed:
+            raise NotFound(failed.entity, {"sequence": letter.sequence}) from None
+
+
+def known_consumers(db: Store) -> list[str]:
+    """The names of the consumers that have run on a database."""
+    found = ConsumerStore(db).scan(state.TableProgress)
+    return sorted({each.consumer for each in found})

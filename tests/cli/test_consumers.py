@@ -1,0 +1,159 @@
+"""`partita work` and `partita consumers`, as people use them."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from partita import Store, connect
+from partita.consumers.administration import ConsumerAdministration
+from tests.consumers import shop
+from tests.consumers.shop import Order
+from tests.peers import started, wait_until
+from tests.timing import PATIENCE
+
+pytestmark = pytest.mark.slow
+
+PARTITA = [sys.executable, "-m", "partita"]
+ENVIRONMENT = os.environ | {
+    "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(Path.cwd())]))
+}
+
+MODULE = """
+from partita import Change, Consumer, HandlerTransaction
+from partita.rest import Api, anyone
+from tests.consumers import shop
+from tests.consumers.shop import Order, design, tallies
+
+strict = Consumer("strict", tries=1)
+
+
+@strict.on(Order)
+def copy(change: Change[Order], t: HandlerTransaction) -> None:
+    shop.copy(change, t)
+    if change.after.number == 13:
+        raise ValueError("thirteen")
+
+
+api = Api("shop", "Shop", design)
+api.expose_get("/orders/{order_id}", shop.order, who=anyone)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "shop_app.py").write_text(MODULE)
+    with connect(tmp_path / "shop.db", shop.design) as db:
+        db.create_tables()
+    return tmp_path
+
+
+@pytest.fixture
+def db(folder: Path) -> Iterator[Store]:
+    with connect(folder / "shop.db", shop.design) as db:
+        yield db
+
+
+def partita(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [*PARTITA, *arguments, "--on", "shop.db"]
+    return subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
+
+
+@contextmanager
+def working(folder: Path) -> Iterator["subprocess.Popen[str]"]:
+    command = [*PARTITA, "work", "shop_app", "--on", "shop.db"]
+    with subprocess.Popen(
+        command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "partita: working on tallies, strict, data in shop.db\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def has_created(db: Store, count: int) -> bool:
+    found = db(shop.tally("orders"))
+    return found is not None and found.created == count
+
+
+def dead_letters(db: Store) -> int:
+    return len(ConsumerAdministration(db, "strict").dead_letters())
+
+
+def test_work_handles_changes_until_it_is_interrupted(folder: Path, db: Store) -> None:
+    with working(folder) as process:
+        db.create(Order(order_id="1", customer_id="c"))
+        wait_until(partial(has_created, db, 1))
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, errors) == (0, "")
+    db.create(Order(order_id="2", customer_id="c"))
+    with working(folder):
+        wait_until(partial(has_created, db, 2))
+
+
+def test_dead_letter_is_listed_retried_and_dropped(folder: Path, db: Store) -> None:
+    with working(folder):
+        for number in (13, 5):
+            db.create(Order(order_id=str(number), customer_id="c", number=number))
+        wait_until(lambda: dead_letters(db) == 1)
+        shown = partita(folder, "consumers").stdout
+        assert "strict" in shown
+        assert "running" in shown
+        line = partita(folder, "consumers", "dead", "strict").stdout
+        assert "ValueError: thirteen" in line
+        sequence = line.split()[0]
+        assert partita(folder, "consumers", "retry", "strict", sequence).stdout == f"{sequence}: it is tried again\n"
+        wait_until(lambda: "1 tries" in partita(folder, "consumers", "dead", "strict").stdout)
+        assert partita(folder, "consumers", "drop", "strict", "all").stdout == f"{sequence}: dropped\n"
+        assert partita(folder, "consumers", "dead", "strict").stdout == ""
+
+
+def test_paused_consumer_waits_until_it_is_resumed(folder: Path, db: Store) -> None:
+    with working(folder):
+        db.create(Order(order_id="1", customer_id="c"))
+        wait_until(partial(has_created, db, 1))
+    assert partita(folder, "consumers", "pause", "tallies").returncode == 0
+    assert "paused" in partita(folder, "consumers").stdout
+    db.create(Order(order_id="2", customer_id="c"))
+    with working(folder):
+        wait_until(lambda: db(shop.copy_of("2")) is not None)
+        assert has_created(db, 1)
+        assert partita(folder, "consumers", "resume", "tallies").returncode == 0
+        wait_until(partial(has_created, db, 2))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("consumers", "dead", "nobody"), "Consumer nobody does not exist"),
+        (("work", "tests.design.shop"), "no consumers to run"),
+        (("work", "nowhere"), "neither an installed system"),
+    ],
+)
+def test_mistake_is_one_line(folder: Path, arguments: tuple[str, ...], error: str) -> None:
+    found = partita(folder, *arguments)
+    assert found.returncode == 2
+    assert error in found.stderr
+    assert len(found.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_serve_runs_the_consumers_of_its_systems(folder: Path, db: Store, works: bool) -> None:
+    options = ["shop_app", "--on", str(folder / "shop.db"), "--no-seed", *([] if works else ["--no-work"])]
+    environment = {"PYTHONPATH": f"{folder}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"}
+    with started(lambda port: [*PARTITA, "serve", *options, "--port", str(port)], environment=environment):
+        db.create(Order(order_id="1", customer_id="c"))
+        if works:
+            wait_until(partial(has_created, db, 1))
+    assert has_created(db, 1) == works
