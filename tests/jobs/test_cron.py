@@ -1,6 +1,7 @@
 """Cron expressions: their syntax, their ticks, and the nights when clocks change."""
 
 import random
+import zoneinfo
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -86,6 +87,18 @@ def test_invalid_expression_is_an_error_that_names_the_field(text: str, message:
 def test_unknown_time_zone_is_an_error(zone: str) -> None:
     with pytest.raises(DesignError, match="is not a known time zone"):
         cron_schedule("0 3 * * *", zone)
+
+
+def test_machine_without_a_time_zone_database_knows_utc_and_says_what_to_install() -> None:
+    paths = zoneinfo.TZPATH
+    zoneinfo.reset_tzpath([])
+    ZoneInfo.clear_cache()
+    try:
+        assert cron_schedule("0 3 * * *", "UTC").zone is UTC
+        with pytest.raises(DesignError, match="no time zone database; run pip install tzdata"):
+            cron_schedule("0 3 * * *", "Europe/Berlin")
+    finally:
+        zoneinfo.reset_tzpath(paths)
 
 
 # Berlin, 2026-03-29: 02:00 to 03:00 does not exist. 2026-10-25: 02:00 to 03:00 occurs twice.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from partita import JobRun, JobRunner, Jobs, PartitaError, Store, connect
-from tests.jobs.conftest import Time, design, outcomes
+from tests.jobs.conftest import Time, design, outcomes, visit
 from tests.store import faults
 
 FAULTS: dict[str, faults.Fault] = {
@@ -63,7 +63,11 @@ def scenario(fault: faults.Fault, number: int, length: int) -> bool:
         active["job"] += 1
         assert active["job"] == 1
         try:
-            run.save("half")
+            if run.cursor is None:
+                run.save("half")
+            if run.cursor == "half":
+                with run.transaction("all") as transaction:
+                    transaction.change(visit("v"), create=True).count += 1
         finally:
             active["job"] -= 1
 
@@ -74,6 +78,7 @@ def scenario(fault: faults.Fault, number: int, length: int) -> bool:
         one = JobRunner(on_faulty, jobs, monotonic=time.monotonic, lease=timedelta(seconds=30))
         other = JobRunner(on_engine, jobs, monotonic=time.monotonic, lease=timedelta(seconds=30))
         other.create_tables()
+        on_engine.create_tables()
         other.step()
         for _ in range(3):
             time.passes(minutes=9)
@@ -82,7 +87,9 @@ def scenario(fault: faults.Fault, number: int, length: int) -> bool:
                 other.step()
                 time.passes(seconds=30)
         names = [line.split()[0] for line in outcomes(other, "job")]
-        results = {line.split()[1] for line in outcomes(other, "job")}
+        results = Counter(line.split()[1] for line in outcomes(other, "job"))
+        effects = on_engine.one(visit("v")).count
     assert names == ["00:10", "00:20", "00:30"], (number, names)
-    assert results <= {"run", "failed"}
+    assert results["run"] + results["failed"] == 3
+    assert results["run"] <= effects <= 3
     return faulty.count > number

@@ -8,7 +8,9 @@ import pytest
 
 from partita import (
     AsyncStore,
+    ConditionFailed,
     ConfigurationError,
+    F,
     JobOutcome,
     JobRun,
     JobRunner,
@@ -17,8 +19,8 @@ from partita import (
     LeaseLost,
     Store,
 )
+from partita.jobs.job_lease import error_text
 from partita.jobs.job_records import job_state
-from partita.jobs.job_table import error_text
 from tests.jobs.conftest import BEGIN, Runner, Time, Visit, outcomes, visit
 
 
@@ -336,7 +338,7 @@ def test_renewed_lease_is_not_taken_over(runner: Runner, db: Store, time: Time) 
 
 
 def test_paused_process_cannot_record_or_save_late(
-    runner: Runner, time: Time, caplog: pytest.LogCaptureFixture
+    runner: Runner, db: Store, time: Time, caplog: pytest.LogCaptureFixture
 ) -> None:
     jobs = Jobs("shop")
     saved: list[str] = []
@@ -349,6 +351,8 @@ def test_paused_process_cannot_record_or_save_late(
             time.passes(seconds=31)  # a pause, in which another runner takes over
             assert other.step() == 1
             assert run.should_stop
+            with pytest.raises(LeaseLost), run.transaction("late") as transaction:
+                transaction.create(Visit(visit_id="late"))
             with pytest.raises(LeaseLost, match="job 'job': another process has taken over its lease"):
                 run.save("late")
         else:
@@ -361,6 +365,90 @@ def test_paused_process_cannot_record_or_save_late(
     assert "another process has taken over its lease" in caplog.text
     assert saved == ["first", "second"]
     assert outcomes(one, "job") == ["00:10 run"]
+    assert db.get(visit("late")) is None
+
+
+@pytest.mark.parametrize("ends", ["returns", "raises", "saves", "writes", "stops"])
+def test_decision_by_an_old_read_fails(runner: Runner, time: Time, ends: str) -> None:
+    """Another runner reads the state while a run is silent, and decides after the run has written."""
+    jobs = Jobs("shop")
+    runs: list[str | None] = []
+
+    @jobs.every(minutes=10)
+    def job(store: Store, run: JobRun) -> None:
+        runs.append(run.cursor)
+        if len(runs) > 1:
+            return
+        other.step()
+        read = other._table.states()
+        time.seconds += 30
+        if ends == "saves":
+            run.save("1")
+        elif ends == "writes":
+            with run.transaction("1") as transaction:
+                transaction.create(Visit(visit_id="a"))
+        if ends in ("saves", "writes"):
+            assert not other._run_due(jobs["job"], read["job"], time.now)
+        elif ends == "stops":
+            one.stop()
+            assert run.should_stop
+        old_reads.append(read)
+        if ends == "raises":
+            raise ValueError
+
+    old_reads: list[Any] = []
+    one, other = runner(jobs), runner(jobs)
+    time.passes(minutes=10)
+    one.step()
+    assert not other._run_due(jobs["job"], old_reads[0]["job"], time.now)
+    assert runs == [None]
+
+
+def test_writes_and_cursor_are_one_transaction(runner: Runner, db: Store, time: Time) -> None:
+    jobs = Jobs("shop")
+
+    def fail(run: JobRun) -> None:
+        with run.transaction("2") as transaction:
+            transaction.check(visit("a"), F.count == 7)
+            transaction.create(Visit(visit_id="b"))
+
+    @jobs.every(minutes=10)
+    def job(store: Store, run: JobRun) -> None:
+        with run.transaction("1", done=1, total=2) as transaction:
+            transaction.create(Visit(visit_id="a"))
+        assert (run.cursor, run.done, run.total) == ("1", 1, 2)
+        with pytest.raises(ConditionFailed, match="Visit a"):
+            fail(run)
+        assert run.cursor == "1"
+        assert one._table.states()["job"].cursor == "1"
+
+    one = runner(jobs)
+    time.passes(minutes=10)
+    one.step()
+    assert outcomes(one, "job") == ["00:10 run"]
+    assert (db.get(visit("a")) is not None, db.get(visit("b"))) == (True, None)
+
+
+def test_transaction_of_a_run_is_on_the_tables_of_its_stage(db: Store, time: Time) -> None:
+    jobs = Jobs("shop")
+
+    @jobs.every(minutes=10)
+    def job(store: Store, run: JobRun) -> None:
+        with run.transaction("1") as transaction:
+            transaction.create(Visit(visit_id="a"))
+
+    for dev, table_name in (
+        (db.with_settings(table_names="dev-{}".format), None),
+        (db.with_settings(table_names={"shop": "test-shop"}), "test-jobs"),
+    ):
+        dev.create_tables()
+        one = JobRunner(dev, jobs, table_name=table_name)
+        one.create_tables()
+        tick = one.run_now("job")
+        assert tick is not None
+        assert (tick.outcome, tick.error) == (JobOutcome.RUN, None)
+        assert dev.get(visit("a")) is not None
+    assert db.get(visit("a")) is None
 
 
 def test_stopped_run_continues_in_another_runner(runner: Runner, time: Time) -> None:
@@ -466,6 +554,29 @@ def test_clock_that_was_far_ahead_does_not_stop_a_job(runner: Runner, time: Time
         "05:10 missed",
         "05:20 run",
     ]
+
+
+def test_long_step_does_not_take_what_others_did_meanwhile_for_a_clock_set_back(
+    runner: Runner, time: Time, caplog: pytest.LogCaptureFixture
+) -> None:
+    jobs = Jobs("shop")
+    lasts = [timedelta(hours=3)]
+
+    @jobs.every(minutes=10)
+    def job(db: Store) -> None:
+        if lasts:
+            time.now += lasts.pop()
+
+    @jobs.every(minutes=10)
+    def later(db: Store) -> None:
+        while other.step():
+            pass
+
+    one, other = runner(jobs), runner(jobs)
+    time.passes(minutes=10)
+    one.step()
+    assert caplog.text == ""
+    assert outcomes(one, "job") == ["00:10 run", "00:20-03:00 skipped x17", "03:10 run"]
 
 
 def test_changed_schedule_counts_from_now(runner: Runner, db: Store, time: Time) -> None:

@@ -18,14 +18,19 @@ import pytest
 
 from partita import JobOutcome, JobRun, JobRunner, Jobs, Store, connect
 from partita.jobs.schedules import RESOLUTION
-from tests.jobs.conftest import BEGIN, Time, design
+from tests.jobs.conftest import BEGIN, Time, Visit, design, visit
 
 RUNNERS = 4
+STEPS = 3  # of a run, each with an effect
 MISSED: tuple[Any, ...] = ("once", "skip", "all")
 
 
 class Crash(BaseException):
     pass
+
+
+def visit_id(job: str, tick: datetime, step: int) -> str:
+    return f"{job} {tick:%d %H:%M} {step}"
 
 
 class Process:
@@ -73,10 +78,16 @@ class World:
             if self.active[run.job] > 1:
                 self.overlaps.append(run.job)
             choice = self.random.random()
+            if self.random.random() < 0.1:
+                self.time.now += timedelta(minutes=self.random.randint(0, 150))  # the run takes long, and is renewed
+        crash_at = int(choice * 20)
         try:
-            if choice < 0.3:
-                run.save("half")
-            if choice < 0.15 or choice > 0.9:
+            for step in range(int(run.cursor or 0), STEPS):
+                if crash_at == step:
+                    self._of_thread.process.crash()
+                with run.transaction(str(step + 1), done=step + 1, total=STEPS) as transaction:
+                    transaction.create(Visit(visit_id=visit_id(run.job, run.scheduled_at, step)))
+            if crash_at == STEPS:
                 self._of_thread.process.crash()
             if choice > 0.85:
                 raise ValueError("it fails at random")
@@ -127,6 +138,7 @@ def recorded_ticks(runner: JobRunner, job: str) -> list[tuple[datetime, JobOutco
 
 def check(world: World) -> None:
     runner = Process(world._backend, world.jobs, world.time).runner
+    db = Store(world._backend, design, clock=world.time)
     states = runner._table.states()
     for job in world.jobs:
         state = states[job.name]
@@ -140,6 +152,10 @@ def check(world: World) -> None:
         assert decided == {tick for tick in decided if job.schedule.next_tick(tick - RESOLUTION) == tick}
         for tick, outcome in found:
             assert world.completed[job.name, tick] == (outcome == JobOutcome.RUN), (job.name, tick, outcome)
+            effects = [db.get(visit(visit_id(job.name, tick, step))) is not None for step in range(STEPS)]
+            assert effects == [outcome in (JobOutcome.RUN, JobOutcome.FAILED)] * STEPS, (job.name, tick, outcome)
+        errors = {each.error for each in runner.history(job.name)}
+        assert errors <= {None, "ValueError: it fails at random"}, "an effect that exists already"
 
 
 @pytest.mark.parametrize("jumps", [False, True], ids=["steady", "jumping clock"])
@@ -148,6 +164,7 @@ def test_every_tick_is_recorded_once_while_runners_crash(backend: Any, seed: int
     world = World(backend, seed)
     with ThreadPoolExecutor(RUNNERS) as pool:
         world.processes[0].runner.create_tables()
+        Store(backend, design).create_tables()
         for _ in range(20):
             world.round(pool)
             world.time_passes(jumps=jumps)

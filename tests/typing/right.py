@@ -118,6 +118,8 @@ def copy_orders(db: Store, run: JobRun) -> None:
     at: str | None = run.cursor
     if not run.should_stop:
         run.save(at, done=1, total=2)
+    with run.transaction("1", done=2) as transaction:
+        transaction.change(order("c1", AT, "o1")).note = "copied"
 
 
 @jobs.every(hours=1)

@@ -5,7 +5,7 @@ import threading
 from types import TracebackType
 
 from partita.errors import LeaseLost, PartitaError
-from partita.jobs.job_table import HeldLease
+from partita.jobs.job_lease import HeldLease
 
 _log = logging.getLogger("partita.jobs")
 

@@ -1,9 +1,11 @@
 """The run of a job: its cursor, its progress, and whether it should stop."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 
-from partita.jobs.job_table import HeldLease
+from partita.jobs.job_lease import HeldLease
+from partita.store.transactions import Transaction
 
 
 class JobRun:
@@ -28,6 +30,18 @@ class JobRun:
     def save(self, cursor: str | None, *, done: int | None = None, total: int | None = None) -> None:
         """Stores the cursor and the progress; LeaseLost if another process has taken the job over."""
         self._held.save(cursor, done, total)
+        self.cursor, self.done, self.total = cursor, done, total
+
+    @contextmanager
+    def transaction(
+        self, cursor: str | None, *, done: int | None = None, total: int | None = None
+    ) -> Iterator[Transaction]:
+        """A transaction of the store that stores the cursor and the progress, too: all of it, or nothing.
+
+        So the writes that belong to a cursor take effect once. LeaseLost if another process has taken the job over.
+        """
+        with self._held.transaction(cursor, done, total) as transaction:
+            yield transaction
         self.cursor, self.done, self.total = cursor, done, total
 
     @property

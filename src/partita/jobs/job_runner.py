@@ -25,9 +25,10 @@ from partita.errors import ConfigurationError, JobRunning, LeaseLost, PartitaErr
 from partita.jobs.due_ticks import decide
 from partita.jobs.heartbeat import Heartbeat
 from partita.jobs.job import Job, Jobs
+from partita.jobs.job_lease import HeldLease, error_text
 from partita.jobs.job_records import JobState, JobTick, LastRun, RunningTick
 from partita.jobs.job_run import JobRun
-from partita.jobs.job_table import HeldLease, JobTable, error_text
+from partita.jobs.job_table import JobTable
 from partita.plan.table_definitions import Difference
 from partita.store.async_store import AsyncStore
 from partita.store.results import Results
@@ -125,18 +126,17 @@ class JobRunner:
         None if the run was interrupted: a runner continues it. The ticks of the schedule stay as they are.
         """
         job = self.jobs[name]
-        state = self._table.state(name)
-        if state is None:
-            self._table.add(name, job.schedule.text)
+        for _ in self._table.db.retrying("JobState"):
             state = self._table.state(name)
-        assert state is not None, "it was added"
-        held = None
-        if state.running is None:
+            if state is None:
+                self._table.add(name, job.schedule.text)
+                continue
+            if state.running is not None:
+                raise JobRunning(name, state.running.scheduled_at)
             held = self._take(state, RunningTick(self._db.now(), self._db.now(), state.epoch + 1))
-        if held is None:
-            state = self._table.state(name) or state
-            raise JobRunning(name, self._db.now() if state.running is None else state.running.scheduled_at)
-        return self._execute(job, held)
+            if held is not None:
+                return self._execute(job, held)
+        raise AssertionError("retrying raises at its end")
 
     def status(self) -> list[JobStatus]:
         """All jobs, with their last run, their next one, and their progress."""
@@ -193,11 +193,9 @@ class JobRunner:
         """Decides about the ticks that are due, and takes the lease if one runs."""
         if not self._has_same_schedule(job, state, now):
             return None
-        if now < state.handled_until - CLOCK_TOLERANCE:
-            _log.warning(
-                "job %s: the clock was set back from %s; ticks after now are due again", job.name, state.handled_until
-            )
-            self._table.rewind(state, job.schedule, now)
+        if self._db.now() < state.handled_until - CLOCK_TOLERANCE:  # `now` is older, if another job has run since
+            _log.warning("job %s: the clock was set back; ticks after %s are due again", job.name, self._db.now())
+            self._table.rewind(state, job.schedule, self._db.now())
             return None
         since = max(state.handled_until, now - self.jobs.keep)
         if job.schedule.next_tick(since) > now:

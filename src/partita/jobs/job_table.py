@@ -1,29 +1,24 @@
-"""Reads and writes of the table of jobs; every write holds only while the lease that it belongs to is held."""
+"""Reads and writes of the table of jobs; a decision holds only if the state is as it was read."""
 
 import copy
-import logging
-import threading
-import traceback
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
+
+import msgspec
 
 from partita.design.conditions import Condition, F
 from partita.errors import (
     AlreadyExists,
     ConditionFailed,
     ConfigurationError,
-    LeaseLost,
     NotFound,
-    OutcomeUnknown,
     RetriesExhausted,
 )
 from partita.jobs.job_records import (
     JobOutcome,
     JobState,
     JobTick,
-    LastRun,
-    RunningTick,
     design,
     job_history,
     job_state,
@@ -36,11 +31,6 @@ from partita.jobs.schedules import RESOLUTION, Schedule, TickSpan
 from partita.store.results import Results
 from partita.store.store import Store
 
-_log = logging.getLogger("partita.jobs")
-
-LONGEST_ERROR = 2_000  # characters
-SENDINGS = 3  # of a write whose outcome is unknown, and which may be applied twice
-
 Edit = Callable[[Any], None]
 
 
@@ -49,6 +39,7 @@ class JobTable:
 
     def __init__(self, db: Store, group: str, keep: timedelta, table_name: str | None) -> None:
         self.db = _store(db, table_name)
+        self.joint_db = _joint_store(db, self.db)
         self.group = group
         self.keep = keep
 
@@ -153,109 +144,6 @@ class JobTable:
         return after
 
 
-class HeldLease:
-    """The lease of a job that this process holds, from the beginning of a run to its end."""
-
-    def __init__(self, jobs: JobTable, state: JobState, running: RunningTick, monotonic: Callable[[], float]) -> None:
-        self.state = state
-        self.running = running
-        self.is_lost = False
-        self.renewed_at = monotonic()
-        self._jobs = jobs
-        self._monotonic = monotonic
-        self._heartbeat = state.heartbeat
-        self._lock = threading.Lock()
-
-    @property
-    def _is_held(self) -> Condition:
-        return F.epoch == self.state.epoch
-
-    def beat(self) -> None:
-        """Renews the lease."""
-        self._write(lambda draft: None)
-
-    def save(self, cursor: str | None, done: int | None, total: int | None) -> None:
-        """Stores the progress, and that the run has got that far without a crash."""
-        self.running = RunningTick(self.running.scheduled_at, self.running.begun_at, self.running.number)
-
-        def edit(draft: Any) -> None:
-            draft.running = self.running
-            draft.cursor, draft.done, draft.total = cursor, done, total
-
-        self._write(edit)
-
-    def _write(self, edit: Edit) -> None:
-        with self._lock:
-            begun = self._monotonic()
-            self._heartbeat += 1
-            for sending in range(SENDINGS):
-                try:
-                    with self._jobs.db.change(self._call, when=self._is_held) as draft:
-                        draft.heartbeat = self._heartbeat
-                        edit(draft)
-                    break
-                except OutcomeUnknown:
-                    if sending == SENDINGS - 1:
-                        raise
-                except (ConditionFailed, NotFound):
-                    self.is_lost = True
-                    raise LeaseLost(self.state.job) from None
-            self.renewed_at = begun
-
-    @property
-    def _call(self) -> Any:
-        return job_state(self.state.group, self.state.job)
-
-    def release(self) -> bool:
-        """Gives the lease back; the tick stays unfinished, and continues with its cursor."""
-
-        def edit(draft: Any) -> None:
-            draft.owner = None
-
-        return self._jobs.commit(self.state, self._is_held, edit)
-
-    def end(self, error: str | None, seconds: float) -> JobTick | None:
-        """Records the outcome and gives the lease back, together; None if the lease was lost."""
-        now = self._jobs.db.now()
-        outcome = JobOutcome.RUN if error is None else JobOutcome.FAILED
-        running = self.running
-        tick = JobTick(
-            group=self.state.group,
-            job=self.state.job,
-            scheduled_at=running.scheduled_at,
-            last_at=running.scheduled_at,
-            number=running.number,
-            outcome=outcome,
-            begun_at=running.begun_at,
-            seconds=round(max(seconds, 0.0), 6),
-            error=error,
-            process=self.state.owner,
-            expires_at=now + self._jobs.keep,
-        )
-        last = LastRun(running.scheduled_at, running.begun_at, now, outcome, error, running.number > 0)
-
-        def edit(draft: Any) -> None:
-            draft.owner = draft.running = draft.cursor = draft.done = draft.total = None
-            draft.last = last
-
-        try:
-            return tick if self._jobs.commit(self.state, self._is_held, edit, [tick]) else None
-        except AlreadyExists:  # by another program, since ticks that are recorded do not run
-            _log.error("job %s: its tick of %s is recorded already", tick.job, tick.scheduled_at)
-            self._jobs.commit(self.state, self._is_held, edit)
-            return None
-
-
-def error_text(error: BaseException) -> str:
-    """An error as it is recorded, in text that can be stored.
-
-    >>> error_text(ValueError("no such order"))
-    'ValueError: no such order'
-    """
-    text = "".join(traceback.format_exception_only(error)).strip()
-    return text[:LONGEST_ERROR].encode(errors="replace").decode()
-
-
 def _store(db: Store, table_name: str | None) -> Store:
     """A store of the table of jobs with the settings of the program's store."""
     settings: dict[str, Any] = {"sleep": db._sleep, **db._settings}
@@ -268,3 +156,11 @@ def _store(db: Store, table_name: str | None) -> Store:
             "another name, so that stages in one database do not share their jobs"
         )
     return Store(db.backend, design, **settings)
+
+
+def _joint_store(db: Store, jobs: Store) -> Store:
+    """A store of the program's design and of jobs, so that one transaction can write both."""
+    joint = msgspec.structs.replace(db.design, tables=(*db.design.tables, table))
+    names = {each.name: db.table_name(each) for each in db.design.tables} | {table.name: jobs.table_name(table)}
+    settings: dict[str, Any] = {"sleep": db._sleep, **db._settings, "table_names": names}
+    return Store(db.backend, joint, **settings)

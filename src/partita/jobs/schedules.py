@@ -1,9 +1,9 @@
 """Schedules: the ticks of a job, as moments in UTC that are the same for every process."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import msgspec
 
@@ -72,7 +72,7 @@ class CronSchedule(msgspec.Struct, frozen=True):
 
     expression: CronExpression
     timezone: str
-    zone: ZoneInfo
+    zone: tzinfo
 
     @property
     def text(self) -> str:
@@ -114,9 +114,14 @@ def interval_schedule(seconds: float, minutes: float, hours: float, days: float)
 def cron_schedule(expression: str, timezone: str) -> CronSchedule:
     """The schedule of a cron expression in a time zone, or a DesignError."""
     parsed = parse_cron(expression)
+    if timezone == "UTC":
+        return CronSchedule(parsed, timezone, UTC)  # a machine without a time zone database knows it, too
     try:
         zone = ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, TypeError, AttributeError, OSError):
         wrong = f"{timezone!r} is not a known time zone"
-        raise DesignError(f"cron {expression!r}", wrong, "use a name such as Europe/Berlin") from None
+        instead = "use a name such as Europe/Berlin"
+        if not available_timezones():
+            instead = "this machine has no time zone database; run pip install tzdata"
+        raise DesignError(f"cron {expression!r}", wrong, instead) from None
     return CronSchedule(parsed, timezone, zone)
