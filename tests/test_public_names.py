@@ -7,7 +7,7 @@ import partita
 
 NAMES = """
 ALL_SHARDS AUTO Adoption AlreadyExists AsyncStore CapacityMeter Change Compressed Condition ConditionFailed
-ConfigurationError Consumer CorruptRow CountOf Created CreatedAt Deleted Design
+ConfigurationError Consumer ConsumerAdministration CorruptRow CountOf Created CreatedAt Deleted Design
 DesignError DynamoDBError Entity Expires F FileReplaced
 Get HandlerTransaction InKey Index Internal InvalidCursor
 InvalidTransaction InvalidTransition InvalidValue Item Items JobOutcome JobRun JobRunner JobRunning JobStatus
@@ -17,7 +17,7 @@ RejectionUnexplained ReservedKey RetriesExhausted SeedStep SentRequest StillRefe
 StorageError Store StoreError StoredAs
 StoredItemInvalid SumOf System Table TableNotFound Transaction Transitions Unique UnknownAttribute Untracked Updated
 UpdatedAt UsedAfterFork Version VersionConflict View Worker
-collection connect connect_async convert describe_pattern fan_out get new_id pattern prove query
+collection connect connect_async convert describe_pattern fan_out get new_id pattern prove query settle
 time_in_id
 """.split()
 

@@ -11,9 +11,11 @@ from partita import errors
 from partita.connect import connect, connect_async
 
 if TYPE_CHECKING:
+    from partita.consumers.administration import ConsumerAdministration
     from partita.consumers.consumer import Consumer
     from partita.consumers.entity_changes import Change, Created, Deleted, Updated
     from partita.consumers.handler_transaction import HandlerTransaction
+    from partita.consumers.settling import settle
     from partita.consumers.worker import Worker
     from partita.design import (
         ALL_SHARDS,
@@ -115,6 +117,7 @@ else:
         "CapacityMeter": "store.observation",
         "Change": "consumers.entity_changes",
         "Consumer": "consumers.consumer",
+        "ConsumerAdministration": "consumers.administration",
         "Created": "consumers.entity_changes",
         "Deleted": "consumers.entity_changes",
         "Design": "plan.design",
@@ -137,6 +140,7 @@ else:
         "convert": "validation",
         "describe_pattern": "validation",
         "prove": "plan.proof.prove",
+        "settle": "consumers.settling",
     }
 
     def __getattr__(name: str) -> Any:
@@ -163,6 +167,7 @@ __all__ = [
     "ConditionFailed",
     "ConfigurationError",
     "Consumer",
+    "ConsumerAdministration",
     "CorruptRow",
     "CountOf",
     "Created",
@@ -252,5 +257,6 @@ __all__ = [
     "pattern",
     "prove",
     "query",
+    "settle",
     "time_in_id",
 ]

@@ -27,11 +27,16 @@ def _value(draw: st.DrawFn, kind: Kind, state: State) -> Any:
         values[name]
         for entity, values in state.items.values()
         for name, each in entity.fields.items()
-        if each.kind is kind and values[name] is not None
+        if each.kind is kind and values[name] is not None and _fits(kind, values[name])
     ]
     if stored and chance(draw, 2):
         return draw(st.sampled_from(stored))
     return draw(st.sampled_from(kind.values))
+
+
+def _fits(kind: Kind, value: Any) -> bool:
+    """Whether a value fits the keys of its kind: a number that was stepped may be too large by now."""
+    return type(value) is not int or min(kind.values) <= value <= max(kind.values)
 
 
 def _field(draw: st.DrawFn, entity: EntitySpec, name: str, state: State) -> Any:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from partita import ConditionFailed
-from partita.errors import item_name
 
 
 class NotPublished(ConditionFailed):
@@ -14,4 +13,4 @@ class NotPublished(ConditionFailed):
         super().__init__(entity, dict(key))
 
     def __str__(self) -> str:
-        return f"{item_name(self.entity, self.key)} is not published; publish it first"
+        return f"{self.entity} {', '.join(map(str, self.key.values()))} is not published; publish it first"

@@ -1,0 +1,33 @@
+"""Running consumers to rest, for tests: no thread, no waiting."""
+
+from contextlib import ExitStack
+
+from partita.consumers.consumer import Consumer
+from partita.consumers.runner import ConsumerRunner
+from partita.consumers.worker import create_state_tables
+from partita.errors import PartitaError
+from partita.store.store import Store
+
+MAX_ROUNDS = 1000
+
+
+def settle(db: Store, *consumers: Consumer) -> int:
+    """Runs consumers until none of them has anything to do now; returns the number of records that they have read.
+
+    A change that has failed is tried again when its time has come: move the store's clock, and settle again. Consumers
+    that cause each other's changes without an end are an error.
+    """
+    create_state_tables(db)
+    total = 0
+    with ExitStack() as closing:
+        runners = [ConsumerRunner(db, each) for each in consumers]
+        for runner in runners:
+            closing.callback(runner.close)
+            runner.take_over()
+        for _ in range(MAX_ROUNDS):
+            done = sum([runner.step() for runner in runners])
+            if not done:
+                return total
+            total += done
+    names = ", ".join(each.name for each in consumers)
+    raise PartitaError(f"{names}: still not at rest after {MAX_ROUNDS} rounds; do they cause their own changes?")
