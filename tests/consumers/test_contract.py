@@ -108,3 +108,17 @@ def test_consumer_that_begins_now_handles_what_is_written_from_then_on(shop_db: 
     running.settle()
     running.runner.close()
     assert shop_db.one(shop.copy_of("1")).history == [3, 4]
+
+
+def test_consumer_that_begins_with_a_scan_creates_what_exists_and_follows(shop_db: Store) -> None:
+    views = Consumer("views", start="scan")
+    views.on(Order)(shop.copy)
+    for order_id in ("1", "2", "3"):
+        write_numbers(shop_db, order_id, range(3))
+    running = Running(shop_db, views)
+    running.runner.step()
+    write_numbers(shop_db, "1", range(3, 5))
+    running.settle()
+    running.runner.close()
+    found = {order_id: shop_db.one(shop.copy_of(order_id)).history for order_id in ("1", "2", "3")}
+    assert found == {"1": [2, 3, 4], "2": [2], "3": [2]}

@@ -381,6 +381,11 @@ def test_tables_may_have_other_names_on_the_backend() -> None:
         assert db.one(shop.copy_of("1")).history == [0]
 
 
+def test_consumer_that_begins_with_a_scan_needs_a_worker() -> None:
+    with connect("memory:", shop.design) as db, pytest.raises(ConfigurationError, match="needs a worker"):
+        lambda_handler(Consumer("views", start="scan"), db)
+
+
 def test_missing_state_table_is_an_error_that_names_it() -> None:
     with connect("memory:", shop.design) as db:
         db.create_tables()

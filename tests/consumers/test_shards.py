@@ -66,7 +66,7 @@ class Following:
         """Runs until nothing is left, through some looks for new shards."""
         quiet = 0
         while quiet < 3:
-            quiet = 0 if self.step() else quiet + 1
+            quiet = 0 if bool(self.streams.faults) | bool(self.step()) else quiet + 1
             self.seconds += REFRESH_SECONDS + 1
 
     def history(self, order_id: str) -> list[int]:
@@ -93,7 +93,7 @@ def following(consumer: Consumer = shop.copies) -> Iterator[Following]:
 
 ACTIONS = st.one_of(
     st.tuples(st.just("write"), st.sampled_from(HALVES)),
-    st.tuples(st.just("write"), st.sampled_from(HALVES)),
+    st.tuples(st.just("write some"), st.sampled_from(HALVES)),
     st.tuples(st.just("split"), st.sampled_from((0, 1))),
     st.tuples(st.sampled_from(("enable", "expire_iterators", "restart", "step", "wait")), st.none()),
     st.tuples(st.just("fault"), st.sampled_from(("throttle", "empty", "repeat"))),
@@ -106,6 +106,9 @@ def act(running: Following, name: str, value: Any) -> None:
     match name:
         case "write" | "split":
             getattr(streams, name)(value)
+        case "write some":
+            for _ in range(4):
+                streams.write(value)
         case "enable" | "expire_iterators":
             getattr(streams, name)()
         case "restart":
@@ -135,7 +138,7 @@ def test_every_change_is_handled_once_and_in_the_order_of_its_item(actions: list
             act(running, name, value)
         running.settle()
         for order_id, numbers in running.streams.written.items():
-            assert running.history(order_id) == numbers
+            assert running.history(order_id) == numbers, actions
         assert sum(each.gaps for each in running.positions()) == 0
         assert parents_are_read_first(running.streams)
 
@@ -177,6 +180,17 @@ def test_child_of_a_split_waits_for_its_parent() -> None:
         for _ in range(2):
             running.runner.step()
         assert running.history("0") == [0, 1, 2, 3]
+        running.settle()
+        assert running.history("0") == [0, 1, 2, 3, 4, 5]
+
+
+def test_child_of_a_split_waits_for_its_parent_after_a_restart() -> None:
+    with following() as running:
+        for _ in range(5):
+            running.streams.write("0")
+        running.streams.split(0)
+        running.streams.write("0")
+        running.restart()
         running.settle()
         assert running.history("0") == [0, 1, 2, 3, 4, 5]
 

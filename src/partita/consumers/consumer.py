@@ -23,7 +23,7 @@ D = TypeVar("D")
 AnyChange = TypeVar("AnyChange")
 Outcome = TypeVar("Outcome", None, Awaitable[None])
 
-Start = Literal["oldest", "now"]
+Start = Literal["oldest", "now", "scan"]
 AfterFailure = Literal["continue", "hold"]
 
 
@@ -50,7 +50,9 @@ class Consumer:
     """A named group of handlers with one position in the changes; each change is handled once.
 
     name           Its name in the database: what is done is stored under it.
-    start          Where a new consumer begins: with the oldest change that is still known, or with those from now on.
+    start          Where a new consumer begins: with the oldest change that is still known, with those from now on, or
+                   with a scan: each item that exists is delivered as `Created`, and its changes follow. With "scan",
+                   the items of an entity whose first handler is added later are delivered, too.
     tries          How often a change is handled before it is given up.
     after_failure  What becomes of the later changes of an item when one was given up: they continue, or they are held
                    until somebody has retried or dropped it.
@@ -62,8 +64,8 @@ class Consumer:
         given: object = name
         if not isinstance(given, str) or not given.strip() or len(given) > 100:
             raise DesignError("Consumer", f"{name!r} is not a valid name", "use a text of at most 100 characters")
-        if start not in ("oldest", "now"):
-            raise DesignError(f"Consumer {name}", f"start={start!r} is not valid", 'use "oldest" or "now"')
+        if start not in ("oldest", "now", "scan"):
+            raise DesignError(f"Consumer {name}", f"start={start!r} is not valid", 'use "oldest", "now" or "scan"')
         if after_failure not in ("continue", "hold"):
             wrong = f"after_failure={after_failure!r} is not valid"
             raise DesignError(f"Consumer {name}", wrong, 'use "continue" or "hold"')
@@ -118,6 +120,10 @@ class Consumer:
 
     def handlers_of(self, model: Model) -> list[Handler]:
         return [each for each in self.handlers if model in each.models]
+
+    def entities_of(self, table: str) -> list[str]:
+        """The names of a table's entities whose changes are handled, sorted."""
+        return sorted({model.name for each in self.handlers for model in each.models if model.table.name == table})
 
     @property
     def tables(self) -> tuple[str, ...]:

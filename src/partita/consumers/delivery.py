@@ -1,19 +1,24 @@
 """From a record of a stream to the change that a handler receives."""
 
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
+from typing import Protocol
 
 import msgspec
 
 from partita.consumers.consumer import Consumer, Handler
 from partita.consumers.entity_changes import Change, ChangeInfo, Created, Deleted, Updated
+from partita.consumers.handler_transaction import HandlerTransaction
 from partita.design.models import Model
 from partita.design.tables import Table
 from partita.dynamodb.stream_shapes import Record
+from partita.dynamodb.values import Item
 from partita.errors import ConfigurationError, StoredItemInvalid
 from partita.store.decoding import decoder_of, recogniser_of
 
 SEQUENCE_DIGITS = 40  # DynamoDB's numbers have 21 to 40
+SCANNED = "0"  # the sequence number of an item that existed before its first change that is handled
 _SERVICE = "dynamodb.amazonaws.com"
 
 
@@ -24,14 +29,28 @@ class Delivery(msgspec.Struct, frozen=True, eq=False):
     sequence: str
     table: str
     item: str  # identifies the item in the order of its changes
+    entity: str
     change: Change[object]
     handlers: tuple[Handler, ...]
     record: Record
+    note: Callable[[HandlerTransaction], None] | None = None  # adds what is committed with the change
 
     @property
     def order(self) -> str:
         """The sequence number with as many digits as any other, so that text order is its order."""
         return self.sequence.zfill(SEQUENCE_DIGITS)
+
+    @property
+    def is_scanned(self) -> bool:
+        """Whether it is not a change of the stream, but an item that existed before."""
+        return self.sequence == SCANNED
+
+
+class Checkpoint(Protocol):
+    """Stores how far the deliveries of one source are done."""
+
+    def commit(self, whole: HandlerTransaction, deliveries: Sequence[Delivery]) -> None:
+        """Commits a transaction together with the progress after some deliveries."""
 
 
 class Recognition:
@@ -53,13 +72,13 @@ class Recognition:
         handlers = () if model is None else tuple(self._consumer.handlers_of(model))
         if model is None or not handlers:
             return None
-        keys = msgspec.json.encode(stored.keys, order="deterministic")
-        item = blake2b(self._table.name.encode() + b"\0" + keys, digest_size=16).hexdigest()
+        item = item_id(self._table.name, stored.keys or {})
         try:
             change = _change(model, record, item, is_late)
         except StoredItemInvalid:
             return None
-        return Delivery(shard or item, stored.sequence_number or "", self._table.name, item, change, handlers, record)
+        sequence, table = stored.sequence_number or "", self._table.name
+        return Delivery(shard or item, sequence, table, item, model.name, change, handlers, record)
 
     def _check_images(self, record: Record) -> None:
         """Rejects a record without the images before and after the change."""
@@ -70,6 +89,12 @@ class Recognition:
                 f"the stream of table {self._table.name} has no images before and after each change; "
                 "enable it with the view type NEW_AND_OLD_IMAGES"
             )
+
+
+def item_id(table: str, keys: Item) -> str:
+    """Identifies an item among those of all tables."""
+    encoded = msgspec.json.encode(keys, order="deterministic")
+    return blake2b(table.encode() + b"\0" + encoded, digest_size=16).hexdigest()
 
 
 def written_at(record: Record) -> datetime:
@@ -83,8 +108,9 @@ def _change(model: Model, record: Record, item: str, is_late: bool) -> Change[ob
     decode = decoder_of(model)
     before = decode(stored.old_image) if stored.old_image else None
     after = decode(stored.new_image) if stored.new_image else None
+    origin = record.event_id if stored.sequence_number == SCANNED else ""
     info = ChangeInfo(
-        id=blake2b(f"{item}#{stored.sequence_number}".encode(), digest_size=16).hexdigest(),
+        id=blake2b(f"{item}#{stored.sequence_number}{origin}".encode(), digest_size=16).hexdigest(),
         at=written_at(record),
         by_ttl=record.user_identity is not None and record.user_identity.principal_id == _SERVICE,
         is_late=is_late,

@@ -16,7 +16,7 @@ class ChangeInfo(msgspec.Struct, frozen=True):
     """What is known of a change besides its entities.
 
     id        The same whenever the change is delivered again, and of no other change: for the ids of what it causes.
-    at        When the item was written, in whole seconds.
+    at        When the item was written, in whole seconds; for an item of a scan, when it was read.
     by_ttl    Whether DynamoDB deleted an expired item.
     is_late   Whether somebody has retried the change after it was given up: later changes of the item may have been
               handled before it.

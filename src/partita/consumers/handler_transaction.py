@@ -8,7 +8,7 @@ from partita.consumers.consumer_store import ConsumerStore
 from partita.design.models import Model
 from partita.design.reads import Get, Query
 from partita.dynamodb.values import Item
-from partita.errors import PartitaError, StoreError
+from partita.errors import AlreadyExists, ConditionFailed, NotFound, PartitaError, StoreError
 from partita.plan.actions import Clause, ItemAction, absent, equals
 from partita.plan.items import key_of
 from partita.plan.read_requests import get_plan, key_values
@@ -89,6 +89,15 @@ class HandlerTransaction(Transaction):
     def commit(self) -> None:
         """Sends the writes, all or nothing."""
         self._db.run(self.flow())
+
+    def commit_as_owner(self, consumer: str, *fences: type[Any]) -> None:
+        """Sends the writes; TakenOver if another process has written one of the entities that say who runs it."""
+        try:
+            self.commit()
+        except (AlreadyExists, ConditionFailed, NotFound) as failed:
+            if failed.entity in [each.__name__ for each in fences]:
+                raise TakenOver(consumer) from None
+            raise
 
     def include(self, other: "HandlerTransaction") -> None:
         """Adds the writes of another transaction; InvalidTransaction where both write one item."""

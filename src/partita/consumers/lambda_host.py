@@ -22,7 +22,7 @@ from partita.consumers.parking import Parking
 from partita.consumers.state import ItemProgress
 from partita.design.conditions import F
 from partita.dynamodb.stream_shapes import Record
-from partita.errors import AlreadyExists, ConditionFailed, ConfigurationError, NotFound, OutcomeUnknown, PartitaError
+from partita.errors import ConfigurationError, OutcomeUnknown, PartitaError
 from partita.store.retries import is_transient
 from partita.store.store import Store
 
@@ -43,6 +43,11 @@ def lambda_handler(consumer: Consumer, db: Store) -> Callable[[dict[str, Any], o
     A failed change is reported as a partial batch failure, and Lambda calls again. After the last of the consumer's
     `tries` it becomes a dead letter, and the later changes of its item continue, or are held, as declared.
     """
+    if consumer.start == "scan":
+        raise ConfigurationError(
+            f'consumer {consumer.name}: start="scan" needs a worker; '
+            "in AWS Lambda, the event source mapping sets where to begin"
+        )
     return LambdaHost(consumer, db)
 
 
@@ -202,12 +207,7 @@ class LambdaHost:
         draft.sequence, draft.failing, draft.tries, draft.expires_at = sequence, failing, tries, expires_at
 
     def _commit(self, whole: HandlerTransaction) -> None:
-        try:
-            whole.commit()
-        except (AlreadyExists, ConditionFailed, NotFound) as failed:
-            if failed.entity == ItemProgress.__name__:
-                raise TakenOver(self._consumer.name) from None
-            raise
+        whole.commit_as_owner(self._consumer.name, ItemProgress)
 
     def _retry_released(self) -> None:
         """Handles held changes that have been released since; a failure of that is no failure of the batch."""

@@ -6,18 +6,19 @@ The changes of an item are tried in their order. After its last try, a change be
 import time
 import zlib
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 from partita.consumers import state
 from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_store import ConsumerStore
-from partita.consumers.delivery import Delivery, Recognition
-from partita.consumers.handler_transaction import HandlerTransaction, TakenOver
+from partita.consumers.delivery import Delivery, Recognition, written_at
+from partita.consumers.handler_transaction import HandlerTransaction
 from partita.consumers.state import ChangePart, DeadLetter, ParkedChange
 from partita.consumers.stream_reader import decoded_record, encoded_record
 from partita.design.conditions import F
 from partita.design.reads import Get
-from partita.errors import ConditionFailed
+from partita.dynamodb.stream_shapes import Record
 
 PART_BYTES = 300_000
 FIRST_WAIT = timedelta(seconds=1)
@@ -100,6 +101,23 @@ class Parking:
             )
         return len(parts)
 
+    def drop_since(self, table: str, since: datetime) -> None:
+        """Deletes the parked changes and dead letters of a table that were written since a time."""
+        name = self._consumer.name
+        for parked in list(self._db(state.parked_changes(name), consistent=True)):
+            self._drop(parked, self._key(parked), table, since)
+        for letter in list(self._db(state.dead_letters(name), consistent=True)):
+            self._drop(letter, state.dead_letter(name, letter.sequence, letter.shard), table, since)
+
+    def _drop(self, given: ParkedChange | DeadLetter, key: Get[Any], table: str, since: datetime) -> None:
+        if given.table != table or not int(given.sequence) or written_at(self._record(given)) < since:
+            return
+        whole = HandlerTransaction(self._db)
+        whole.delete(key)
+        for number in range(given.parts):
+            whole.delete(state.change_part(given.consumer, given.shard, given.sequence, number))
+        whole.commit()
+
     def seconds_until_due(self) -> float:
         """The time until the next try; infinite if nothing is tried again."""
         if not self._items:
@@ -166,12 +184,7 @@ class Parking:
         for number in range(parked.parts):
             whole.delete(state.change_part(parked.consumer, parked.shard, parked.sequence, number))
         is_last = self._release_next(whole, parked)
-        try:
-            whole.commit()
-        except ConditionFailed as failed:
-            if failed.entity == ParkedChange.__name__:
-                raise TakenOver(self._consumer.name) from None
-            raise
+        whole.commit_as_owner(self._consumer.name, ParkedChange)
         if is_last:
             self._items.discard(parked.item)
 
@@ -185,10 +198,16 @@ class Parking:
         return True
 
     def _delivery(self, parked: ParkedChange) -> Delivery | None:
-        parts = self._db(state.change_parts(parked.consumer, parked.shard, parked.sequence), consistent=True)
-        record = decoded_record(zlib.decompress(b"".join(each.data for each in parts)))
         recognition = self._recognitions.get(parked.table)
-        return None if recognition is None else recognition.delivery(parked.shard, record, is_late=parked.is_late)
+        return (
+            None
+            if recognition is None
+            else recognition.delivery(parked.shard, self._record(parked), is_late=parked.is_late)
+        )
+
+    def _record(self, given: ParkedChange | DeadLetter) -> Record:
+        parts = self._db(state.change_parts(given.consumer, given.shard, given.sequence), consistent=True)
+        return decoded_record(zlib.decompress(b"".join(each.data for each in parts)))
 
     def _key(self, parked: ParkedChange) -> Get[ParkedChange]:
         return state.parked_change(parked.consumer, parked.item, parked.sequence)

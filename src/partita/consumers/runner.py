@@ -8,19 +8,20 @@ alone. A change that fails alone is parked in place of its effects, so that the 
 import logging
 import time
 from collections.abc import Callable
+from datetime import datetime
 
 from partita.consumers import state
 from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_store import ConsumerStore
-from partita.consumers.delivery import Delivery, written_at
+from partita.consumers.delivery import Checkpoint, Delivery, Recognition, written_at
 from partita.consumers.handler_runs import HandlerRuns
 from partita.consumers.handler_transaction import HandlerTransaction, TakenOver
+from partita.consumers.initial_scan import TableScans
 from partita.consumers.parking import Parking
 from partita.consumers.shards import OpenShard, TableShards
-from partita.consumers.state import Position
-from partita.design.conditions import F
+from partita.design.tables import Table
 from partita.dynamodb.stream_shapes import Record
-from partita.errors import ConditionFailed, PartitaError
+from partita.errors import InvalidValue, PartitaError
 from partita.store.store import Store
 
 MAX_TOGETHER = 25  # changes in a transaction
@@ -37,92 +38,95 @@ class ConsumerRunner:
         self.parking = Parking(self.db, consumer, timer)
         self._runs = HandlerRuns(self.db)
         tables = {each.name: each for each in self.db.design.tables}
-        self._tables = [TableShards(self.db, consumer, tables[name], timer) for name in consumer.tables]
+        self._tables = [_Table(self.db, consumer, tables[name], timer) for name in consumer.tables]
 
     def take_over(self) -> None:
         """Begins where the consumer stands; from now on, no other process can move it."""
         for table in self._tables:
-            table.take_over()
+            table.shards.take_over()
+            since = table.shards.progress.replay_since
+            if since is not None:
+                table.shards.set_back()
+                self.parking.drop_since(table.name, since)
+                table.shards.end_replay(since)
+            table.scans.take_over()
+            table.shards.refresh()
         self.parking.load()
 
+    def replay(self, since: datetime) -> None:
+        """Handles all changes since a time again, those included that were given up; effects are repeated.
+
+        DynamoDB stores changes for 24 hours. A change has the same id as before, so that a handler can recognise what
+        it has created.
+        """
+        if since.tzinfo is None:
+            raise InvalidValue("replay", "the time has no time zone; write datetime(..., tzinfo=UTC)", argument="since")
+        if since > self.db.now():
+            raise InvalidValue("replay", f"{since} is in the future", argument="since")
+        for table in self._tables:
+            table.shards.take_over()
+            with self.db.change(state.table_progress(self.consumer.name, table.name), system_change=True) as draft:
+                draft.replay_since = since
+        self.take_over()
+
     def step(self) -> int:
-        """Handles one page of each shard, and the parked changes that are due; returns the number of changes."""
+        """Handles one page of each shard and scan, and the parked changes that are due; returns how many."""
         handled = 0
         for table in self._tables:
-            handled += sum(self._step_shard(table, shard) for shard in table.open)
-            while table.refresh_in_time():
+            handled += table.scans.step(self._handle_all)
+            handled += self._step_shards(table)
+            while table.shards.refresh_in_time():
                 self.parking.load()  # another process may have parked changes of the new shards
-                handled += sum(self._step_shard(table, shard) for shard in table.open)
+                handled += self._step_shards(table)
         handled += self.parking.retry_due(self._runs.attempt)
         return handled
 
     def close(self) -> None:
         self._runs.close()
 
-    def _step_shard(self, table: TableShards, shard: OpenShard) -> int:
-        try:
-            return self._handle_page(table, shard, shard.reader.next_page())
-        except BaseException:
-            shard.reader.rewind(shard.position.sequence)
-            raise
+    def _step_shards(self, table: "_Table") -> int:
+        handled = 0
+        for shard in table.shards.open:
+            try:
+                handled += self._handle_page(table, shard, shard.reader.next_page())
+            except BaseException:
+                shard.reader.rewind(shard.position.sequence)
+                raise
+        return handled
 
-    def _handle_page(self, table: TableShards, shard: OpenShard, records: list[Record]) -> int:
+    def _handle_page(self, table: "_Table", shard: OpenShard, records: list[Record]) -> int:
         if shard.reader.has_lost:
-            self._note_gap(shard, records)
-        waiting: list[Delivery] = []
-        skipped = 0
-        for record in records:
-            delivery = self._delivery(table, shard, record)
-            if delivery is None:
-                skipped += 1
-                continue
-            if len(waiting) == MAX_TOGETHER or any(each.item == delivery.item for each in waiting):
-                self._handle_together(shard, waiting)
-                waiting = []
-            waiting.append(delivery)
-        if waiting:
-            self._handle_together(shard, waiting)
+            shard.note_gap(self.db, written_at(records[0]) if records else self.db.now())
+        begin = table.shards.progress.skips_before
+        wanted = [each for each in records if begin is None or written_at(each) >= begin]
+        found = [table.recognition.delivery(shard.position.shard, each) for each in wanted]
+        deliveries = table.scans.admit([each for each in found if each is not None])
+        self._handle_all(shard, deliveries)
+        skipped = len(records) - sum(not each.is_scanned for each in deliveries)
         if skipped or shard.reader.has_ended:
-            self._move(shard, HandlerTransaction(self.db), records[-1] if records else None, 0, skipped)
+            shard.move(HandlerTransaction(self.db), records[-1] if records else None, 0, skipped)
         return len(records)
 
-    def _note_gap(self, shard: OpenShard, records: list[Record]) -> None:
-        """Reports that changes were deleted before they were read, and stores it."""
-        position = shard.position
-        before = written_at(records[0]) if records else self.db.now()
-        _log.error(
-            "consumer %s: changes of table %s between %s and %s were perhaps deleted before they were read; "
-            "DynamoDB stores them for 24 hours",
-            self.consumer.name,
-            position.table,
-            position.at or "the beginning",
-            before,
-        )
-        whole = HandlerTransaction(self.db)
-        draft = self._draft(shard, whole)
-        draft.gaps += 1
-        draft.lost_after, draft.lost_before = position.at, before
-        self._commit(whole)
-        position.gaps += 1
-        position.lost_after, position.lost_before = position.at, before
-        shard.reader.has_lost = False
+    def _handle_all(self, checkpoint: Checkpoint, deliveries: list[Delivery]) -> None:
+        """Handles changes in their order, those of different items together."""
+        waiting: list[Delivery] = []
+        for delivery in deliveries:
+            if len(waiting) == MAX_TOGETHER or any(each.item == delivery.item for each in waiting):
+                self._handle_together(checkpoint, waiting)
+                waiting = []
+            waiting.append(delivery)
+        self._handle_together(checkpoint, waiting)
 
-    def _delivery(self, table: TableShards, shard: OpenShard, record: Record) -> Delivery | None:
-        begin = table.progress.skips_before
-        if begin is not None and written_at(record) < begin:
-            return None
-        return shard.recognition.delivery(shard.position.shard, record)
-
-    def _handle_together(self, shard: OpenShard, deliveries: list[Delivery]) -> None:
+    def _handle_together(self, checkpoint: Checkpoint, deliveries: list[Delivery]) -> None:
         """Commits as many changes together as fit; one after the other where they do not."""
         while deliveries:
-            done = self._commit_prefix(shard, deliveries)
+            done = self._commit_prefix(checkpoint, deliveries)
             if done == 0:
-                self._handle_alone(shard, deliveries[0])
+                self._handle_alone(checkpoint, deliveries[0])
                 done = 1
             deliveries = deliveries[done:]
 
-    def _commit_prefix(self, shard: OpenShard, deliveries: list[Delivery]) -> int:
+    def _commit_prefix(self, checkpoint: Checkpoint, deliveries: list[Delivery]) -> int:
         """The number of first changes that were committed together; 0 if the first must be tried alone."""
         whole = HandlerTransaction(self.db)
         count = 0
@@ -137,58 +141,31 @@ class ConsumerRunner:
         if count == 0:
             return 0
         try:
-            self._move(shard, whole, deliveries[count - 1].record, count)
+            checkpoint.commit(whole, deliveries[:count])
         except TakenOver:
             raise
         except PartitaError:
             return 0
         return count
 
-    def _handle_alone(self, shard: OpenShard, delivery: Delivery) -> None:
+    def _handle_alone(self, checkpoint: Checkpoint, delivery: Delivery) -> None:
         """Commits one change, or parks it: behind another change of its item, or after a failure."""
+        error = None
         if not self.parking.holds(delivery.item):
-            error = self._runs.attempt(delivery, lambda whole: self._move(shard, whole, delivery.record, 1))
+            error = self._runs.attempt(delivery, lambda whole: checkpoint.commit(whole, [delivery]))
             if error is None:
                 return
             _log.warning("consumer %s: %s failed: %s", self.consumer.name, delivery.change.id, error)
-        else:
-            error = None
         whole = HandlerTransaction(self.db)
         self.parking.park(whole, delivery, error)
-        self._move(shard, whole, delivery.record, 1)
+        checkpoint.commit(whole, [delivery])
 
-    def _move(
-        self, shard: OpenShard, whole: HandlerTransaction, last: Record | None, handled: int, skipped: int = 0
-    ) -> None:
-        """Commits a transaction together with the position after a record, or after all if the shard has ended."""
-        position = shard.position
-        stored = None if last is None else last.dynamodb
-        sequence = position.sequence if stored is None else stored.sequence_number or ""
-        at = position.at if last is None else written_at(last)
-        has_ended = shard.reader.has_ended and not handled
-        draft = self._draft(shard, whole)
-        draft.sequence, draft.at = sequence, at
-        draft.handled += handled
-        draft.skipped += skipped
-        if has_ended:
-            draft.has_ended = True
-        self._commit(whole)
-        position.sequence, position.at = sequence, at
-        position.handled += handled
-        position.skipped += skipped
-        position.has_ended = has_ended
 
-    def _draft(self, shard: OpenShard, whole: HandlerTransaction) -> Position:
-        """A change of a position, if no other process has moved it."""
-        position = shard.position
-        unmoved = (F.sequence == position.sequence) & (F.epoch == position.epoch)
-        get = state.position(position.consumer, position.stream, position.shard)
-        return whole.change(get, when=unmoved, system_change=True)
+class _Table:
+    """A table whose changes are handled: its shards, and the scans of items that existed before."""
 
-    def _commit(self, whole: HandlerTransaction) -> None:
-        try:
-            whole.commit()
-        except ConditionFailed as failed:
-            if failed.entity == Position.__name__:
-                raise TakenOver(self.consumer.name) from None
-            raise
+    def __init__(self, db: ConsumerStore, consumer: Consumer, table: Table, timer: Callable[[], float]) -> None:
+        self.name = table.name
+        self.recognition = Recognition(consumer, table)
+        self.shards = TableShards(db, consumer, table, timer)
+        self.scans = TableScans(db, consumer, self.recognition, table)

@@ -9,23 +9,25 @@ the earlier ones have ended.
     stream B                          [shard 4 ...
 """
 
+import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 
 from partita.consumers import state
 from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_store import ConsumerStore
-from partita.consumers.delivery import Recognition
+from partita.consumers.delivery import Delivery, written_at
 from partita.consumers.handler_transaction import HandlerTransaction
-from partita.consumers.state import Position, TableProgress
+from partita.consumers.initial_scan import new_scan
+from partita.consumers.state import Position, ScannedItem, TableProgress
 from partita.consumers.stream_reader import ShardReader, TableStream, all_streams, latest_stream, stream_label
 from partita.design.conditions import F
 from partita.design.tables import Table
-from partita.dynamodb.stream_shapes import Shard
+from partita.dynamodb.stream_shapes import Record, Shard
 from partita.errors import AlreadyExists, ConditionFailed, NotFound
 
 REFRESH_SECONDS = 60.0  # between two looks for new shards; an ended shard is followed by one at once
@@ -34,14 +36,72 @@ CLOCK_MARGIN = timedelta(minutes=2)  # DynamoDB Local records whole minutes, and
 
 Key = tuple[str, str]  # a stream, and a shard of it
 
+_log = logging.getLogger("partita.consumers")
+
 
 class OpenShard:
     """A shard that is being read: its reader, and its position as it is stored."""
 
-    def __init__(self, position: Position, reader: ShardReader, recognition: Recognition) -> None:
+    def __init__(self, position: Position, reader: ShardReader) -> None:
         self.position = position
         self.reader = reader
-        self.recognition = recognition
+
+    def commit(self, whole: HandlerTransaction, deliveries: Sequence[Delivery]) -> None:
+        """Commits a transaction together with the position after some changes."""
+        for each in deliveries:
+            if each.note is not None:
+                each.note(whole)
+        moved = [each.record for each in deliveries if not each.is_scanned]
+        self.move(whole, moved[-1] if moved else None, len(deliveries))
+
+    def move(self, whole: HandlerTransaction, last: Record | None, handled: int, skipped: int = 0) -> None:
+        """Commits a transaction together with the position after a record, or after all if the shard has ended."""
+        position = self.position
+        stored = None if last is None else last.dynamodb
+        sequence = position.sequence if stored is None else stored.sequence_number or ""
+        at = position.at if last is None else written_at(last)
+        has_ended = self.reader.has_ended and not handled
+        draft = self._draft(whole)
+        draft.sequence, draft.at = sequence, at
+        draft.handled += handled
+        draft.skipped += skipped
+        if has_ended:
+            draft.has_ended = True
+        self._commit(whole)
+        position.sequence, position.at = sequence, at
+        position.handled += handled
+        position.skipped += skipped
+        position.has_ended = has_ended
+
+    def note_gap(self, db: ConsumerStore, before: datetime) -> None:
+        """Reports that changes were perhaps deleted before they were read, and stores it."""
+        position = self.position
+        _log.error(
+            "consumer %s: changes of table %s between %s and %s were perhaps deleted before they were read; "
+            "DynamoDB stores them for 24 hours",
+            position.consumer,
+            position.table,
+            position.at or "the beginning",
+            before,
+        )
+        whole = HandlerTransaction(db)
+        draft = self._draft(whole)
+        draft.gaps += 1
+        draft.lost_after, draft.lost_before = position.at, before
+        self._commit(whole)
+        position.gaps += 1
+        position.lost_after, position.lost_before = position.at, before
+        self.reader.has_lost = False
+
+    def _draft(self, whole: HandlerTransaction) -> Position:
+        """A change of the position, if no other process has moved it."""
+        position = self.position
+        unmoved = (F.sequence == position.sequence) & (F.epoch == position.epoch)
+        get = state.position(position.consumer, position.stream, position.shard)
+        return whole.change(get, when=unmoved, system_change=True)
+
+    def _commit(self, whole: HandlerTransaction) -> None:
+        whole.commit_as_owner(self.position.consumer, Position, ScannedItem)
 
 
 class TableShards:
@@ -55,17 +115,30 @@ class TableShards:
         self._table = table
         self._timer = timer
         self._refresh_at = 0.0
-        self._recognition = Recognition(consumer, table)
+        self._get_progress = state.table_progress(consumer.name, table.name)
         self._ended: set[Key] = set()
         self.progress = TableProgress(consumer=consumer.name, table=table.name, begun_at=db.now())
         self.open: list[OpenShard] = []
 
     def take_over(self) -> None:
-        """Opens the shards where the consumer stands; from now on, no other process can move it."""
+        """Notes where the consumer stands, or where it begins; `refresh` opens its shards."""
         self.open, self._ended = [], set()
-        if not self._find_progress():
+        if self._find_progress():
+            self._cover_entities()
+        else:
             self._begin()
-        self.refresh()
+
+    def set_back(self) -> None:
+        """Sets all positions back to the oldest record; `end_replay` notes that a replay has begun."""
+        for key in self._known_positions():
+            found = self._take(*key)
+            with self._db.change(state.position(found.consumer, *key), when=F.epoch == found.epoch) as draft:
+                draft.sequence, draft.at, draft.has_ended = "", None, False
+
+    def end_replay(self, since: datetime) -> None:
+        with self._db.change(self._get_progress, system_change=True) as draft:
+            draft.skips_before, draft.replay_since = since, None
+        self.progress.skips_before, self.progress.replay_since = since, None
 
     def refresh_in_time(self) -> bool:
         """Looks for new shards when one has ended, and now and then; true if some were opened."""
@@ -121,7 +194,7 @@ class TableShards:
 
     def _opened(self, stream: TableStream, key: Key) -> OpenShard:
         position = self._take(*key)
-        return OpenShard(position, stream.read(position.shard, position.sequence), self._recognition)
+        return OpenShard(position, stream.read(position.shard, position.sequence))
 
     def _take(self, stream: str, shard: str) -> Position:
         """The stored position of a shard, taken over; a new one is before the first record."""
@@ -142,22 +215,43 @@ class TableShards:
         return Position(consumer=consumer, stream=stream, shard=shard, table=table, epoch=1, has_ended=has_ended)
 
     def _find_progress(self) -> bool:
-        found = self._db.get(state.table_progress(self._consumer.name, self._table.name), consistent=True)
+        found = self._db.get(self._get_progress, consistent=True)
         if found is not None:
             self.progress = found
         return found is not None
 
     def _begin(self) -> None:
         """Notes where a new consumer begins."""
-        now = self._db.now()
-        self.progress = TableProgress(consumer=self._consumer.name, table=self._table.name, begun_at=now)
+        now, entities = self._db.now(), self._consumer.entities_of(self._table.name)
+        name = self._consumer.name
+        self.progress = TableProgress(consumer=name, table=self._table.name, begun_at=now, entities=entities)
         if self._consumer.start != "oldest":
             self.progress.skips_before = now - CLOCK_MARGIN
             self._begin_now()
+        whole = HandlerTransaction(self._db)
+        whole.create(self.progress)
+        if self._consumer.start == "scan":
+            whole.create(new_scan(name, self._table.name, entities, now))
         try:
-            self._db.create(self.progress)
+            whole.commit()
         except AlreadyExists:
             self._find_progress()
+
+    def _cover_entities(self) -> None:
+        """Notes the entities that are handled now; a scan delivers the items of new ones."""
+        found = self.progress
+        entities = self._consumer.entities_of(self._table.name)
+        if found.entities == entities:
+            return
+        added = sorted(set(entities) - set(found.entities))
+        whole = HandlerTransaction(self._db)
+        draft = whole.change(self._get_progress, when=F.entities == found.entities, system_change=True)
+        draft.entities = entities
+        if added and self._consumer.start == "scan":
+            whole.create(new_scan(self._consumer.name, self._table.name, added, self._db.now()))
+        with suppress(ConditionFailed):  # another process has noted them
+            whole.commit()
+        self._find_progress()
 
     def _begin_now(self) -> None:
         """Opens the last shards after their present records; the others are not read."""

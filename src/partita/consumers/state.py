@@ -1,11 +1,13 @@
 """The state of consumers, stored with the data: positions, parked changes, dead letters.
 
 CONSUMER#name  TABLE#table                  where the consumer began with a table
+               SCAN#table#scan              how far the items are delivered that existed before
                POSITION#stream#shard        how far the changes of a shard are done
                PARKED#item#sequence         a change that has failed, or that waits behind one of the same item
                DEAD#sequence                a change that was given up
 CHANGE#name#shard#sequence  PART#n          the images of a parked change
 ITEM#name#item  PROGRESS                    how far the changes of an item are done, in AWS Lambda
+SCANNED#name#scan#item  ITEM                the image of an item that a scan has delivered
 """
 
 from datetime import datetime
@@ -32,7 +34,9 @@ class TableProgress(Entity, table=table, key=("CONSUMER#{consumer}", "TABLE#{tab
     consumer: str
     table: str
     begun_at: datetime
+    entities: list[str] = msgspec.field(default_factory=list)  # those whose changes are handled
     skips_before: datetime | None = None  # changes before this time are not handled
+    replay_since: datetime | None = None  # changes since this time are to be handled again
     handled: int = 0
     skipped: int = 0
     gaps: int = 0
@@ -58,6 +62,36 @@ class Position(Entity, table=table, key=("CONSUMER#{consumer}", "POSITION#{strea
     gaps: int = 0
     lost_after: datetime | None = None
     lost_before: datetime | None = None
+
+
+class ScanProgress(Entity, table=table, key=("CONSUMER#{consumer}", "SCAN#{table}#{scan}")):
+    """How far the items of some entities are delivered that existed when a consumer, or its handler, was new."""
+
+    consumer: str
+    table: str
+    scan: str
+    entities: list[str]
+    begun_at: datetime
+    done_at: datetime | None = None
+    cursor: str = ""  # the key after which the scan continues
+    epoch: int = 0
+    delivered: int = 0
+
+
+class ScannedItem(Entity, table=table, key=("SCANNED#{consumer}#{scan}#{item}", "ITEM")):
+    """An item that was delivered during a scan.
+
+    `digest` is that of its image in the scan; "" once its changes are followed.
+    """
+
+    consumer: str
+    scan: str
+    item: str
+    digest: str
+    scanned_at: datetime
+    expires_at: datetime
+
+    expiry = Expires("expires_at")
 
 
 class Lease(Entity, table=table, key=("CONSUMER#{consumer}", "LEASE")):
@@ -142,6 +176,21 @@ def table_progress(consumer: str, table: str) -> Item[TableProgress]:
 @pattern
 def table_progresses(consumer: str) -> Items[TableProgress]:
     """Where a consumer began with each table."""
+
+
+@pattern
+def scan(consumer: str, table: str, scan: str) -> Item[ScanProgress]:
+    """The progress of a scan."""
+
+
+@pattern
+def scans(consumer: str, table: str) -> Items[ScanProgress]:
+    """The scans of a table for a consumer."""
+
+
+@pattern
+def scanned_item(consumer: str, scan: str, item: str) -> Item[ScannedItem]:
+    """An item that was delivered during a scan."""
 
 
 @pattern
