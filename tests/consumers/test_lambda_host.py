@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from partita import ConfigurationError, Entity, Item, Items, Store, Table, connect, pattern, prove
 from partita.aws import create_state_tables, lambda_handler
 from partita.consumers import state
+from partita.consumers.administration import ConsumerAdministration
 from partita.consumers.consumer import Consumer
 from partita.consumers.entity_changes import Change, Created, Deleted, Updated
 from partita.consumers.handler_transaction import HandlerTransaction
+from partita.consumers.runner import ConsumerRunner
 from partita.dynamodb.requests import TransactWriteItems
 from tests.consumers import shop
 from tests.consumers.scripted_streams import ScriptedStreams, image_of
@@ -129,6 +131,32 @@ def test_held_item_keeps_its_later_changes_in_order_behind_a_dead_letter() -> No
         parked = list(Store(running.streams, state.design)(state.parked_changes("copies")))
         assert [int(each.sequence) for each in parked] == sorted(int(each.sequence) for each in parked)
         assert len(parked) == 10
+
+
+def test_dead_letter_that_is_retried_is_handled_in_the_next_call() -> None:
+    broken = {("0", 0)}
+    with function(copying(broken, tries=1)) as running:
+        running.streams.write("0")
+        assert running.send() == []
+        broken.clear()
+        administration = ConsumerAdministration(running.db, "copies")
+        for letter in administration.dead_letters():
+            administration.retry(letter)
+        running.handler = lambda_handler(running.consumer, running.db)  # a running one looks again after some seconds
+        assert running.send({"Records": []}) == []
+        assert (running.history("0"), running.letters()) == ([0], [])
+
+
+def test_consumer_runs_in_one_kind_of_host_only() -> None:
+    with function() as running:
+        running.streams.write("0")
+        running.send()
+        with pytest.raises(ConfigurationError, match="has run in AWS Lambda, and cannot go on in a worker"):
+            ConsumerRunner(running.db, running.consumer).take_over()
+    with function() as running:
+        ConsumerRunner(running.db, running.consumer).take_over()
+        with pytest.raises(ConfigurationError, match="has run in a worker, and cannot go on in AWS Lambda"):
+            running.send()
 
 
 def test_throttling_is_no_failed_try_of_the_handler() -> None:

@@ -7,6 +7,7 @@ recognised, and a late repetition changes nothing. Failed tries are counted in t
 
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -19,10 +20,11 @@ from partita.consumers.delivery import Delivery, Recognition
 from partita.consumers.handler_runs import HandlerRuns
 from partita.consumers.handler_transaction import HandlerTransaction, TakenOver
 from partita.consumers.parking import Parking
-from partita.consumers.state import ItemProgress
+from partita.consumers.shards import check_host
+from partita.consumers.state import ItemProgress, TableProgress
 from partita.design.conditions import F
 from partita.dynamodb.stream_shapes import Record
-from partita.errors import ConfigurationError, OutcomeUnknown, PartitaError
+from partita.errors import AlreadyExists, ConfigurationError, OutcomeUnknown, PartitaError
 from partita.store.retries import is_transient
 from partita.store.store import Store
 
@@ -59,6 +61,7 @@ class LambdaHost:
         self._db = ConsumerStore(db)
         self._parking = Parking(self._db, consumer)
         self._runs = HandlerRuns(self._db)
+        self._has_begun = False
         tables = {each.name: each for each in self._db.design.tables}
         self._recognitions = {
             self._db.table_name(name): Recognition(consumer, tables[name]) for name in consumer.tables
@@ -67,9 +70,10 @@ class LambdaHost:
     def __call__(self, event: dict[str, Any], context: object = None) -> dict[str, Any]:
         """Handles the records of an event, and returns those that have to be sent again."""
         deliveries = list(self._deliveries(event))
+        self._begin()
         if self._consumer.after_failure == "hold":
             self._parking.load()
-            self._retry_released()
+        self._retry_parked()
         failed: list[Delivery] = []
         waiting: set[str] = set()  # items whose later changes wait behind a failed one
         while deliveries:
@@ -81,6 +85,19 @@ class LambdaHost:
                     failed.append(delivery)
             deliveries = deliveries[done:]
         return {"batchItemFailures": [{"itemIdentifier": each.sequence} for each in failed]}
+
+    def _begin(self) -> None:
+        """Notes that the consumer runs in Lambda, once in each instance of the function."""
+        if not self._has_begun:
+            name, now = self._consumer.name, self._db.now()
+            for table in self._consumer.tables:
+                found = self._db.get(state.table_progress(name, table), consistent=True)
+                if found is not None:
+                    check_host(found, "lambda")
+                    continue
+                with suppress(AlreadyExists):
+                    self._db.create(TableProgress(consumer=name, table=table, begun_at=now, host="lambda"))
+            self._has_begun = True
 
     def _deliveries(self, event: Any) -> Iterator[Delivery]:
         records = event.get("Records") if isinstance(event, dict) else None
@@ -209,12 +226,12 @@ class LambdaHost:
     def _commit(self, whole: HandlerTransaction) -> None:
         whole.commit_as_owner(self._consumer.name, ItemProgress)
 
-    def _retry_released(self) -> None:
-        """Handles held changes that have been released since; a failure of that is no failure of the batch."""
+    def _retry_parked(self) -> None:
+        """Handles dead letters that are retried, and held changes that go on; their failures are not the batch's."""
         try:
             self._parking.retry_due(self._runs.attempt)
         except (PartitaError, OSError) as error:
-            _log.warning("consumer %s: held changes are tried again later: %s", self._consumer.name, error)
+            _log.warning("consumer %s: parked changes are tried again later: %s", self._consumer.name, error)
 
 
 def _is_done(progress: ItemProgress | None, delivery: Delivery) -> bool:

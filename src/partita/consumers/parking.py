@@ -44,9 +44,10 @@ class Parking:
     def load(self) -> None:
         """Notes which items have parked changes."""
         name = self._consumer.name
-        self._items = {each.item for each in self._db(state.parked_changes(name)) if not each.is_late}
+        parked = self._db(state.parked_changes(name), consistent=True)
+        self._items = {each.item for each in parked if not each.is_late}
         if self._consumer.after_failure == "hold":
-            self._items |= {each.item for each in self._db(state.dead_letters(name))}
+            self._items |= {each.item for each in self._db(state.dead_letters(name), consistent=True)}
         self._loaded_at = self._timer()
 
     def holds(self, item: str) -> bool:
@@ -199,11 +200,9 @@ class Parking:
 
     def _delivery(self, parked: ParkedChange) -> Delivery | None:
         recognition = self._recognitions.get(parked.table)
-        return (
-            None
-            if recognition is None
-            else recognition.delivery(parked.shard, self._record(parked), is_late=parked.is_late)
-        )
+        if recognition is None:
+            return None
+        return recognition.delivery(parked.shard, self._record(parked), is_late=parked.is_late)
 
     def _record(self, given: ParkedChange | DeadLetter) -> Record:
         parts = self._db(state.change_parts(given.consumer, given.shard, given.sequence), consistent=True)

@@ -23,12 +23,12 @@ from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Delivery, written_at
 from partita.consumers.handler_transaction import HandlerTransaction
 from partita.consumers.initial_scan import new_scan
-from partita.consumers.state import Position, ScannedItem, TableProgress
+from partita.consumers.state import Host, Position, ScannedItem, TableProgress
 from partita.consumers.stream_reader import ShardReader, TableStream, all_streams, latest_stream, stream_label
 from partita.design.conditions import F
 from partita.design.tables import Table
 from partita.dynamodb.stream_shapes import Record, Shard
-from partita.errors import AlreadyExists, ConditionFailed, NotFound
+from partita.errors import AlreadyExists, ConditionFailed, ConfigurationError, NotFound
 
 REFRESH_SECONDS = 60.0  # between two looks for new shards; an ended shard is followed by one at once
 REFRESH_SECONDS_WITHOUT_SHARDS = 5.0
@@ -37,6 +37,16 @@ CLOCK_MARGIN = timedelta(minutes=2)  # DynamoDB Local records whole minutes, and
 Key = tuple[str, str]  # a stream, and a shard of it
 
 _log = logging.getLogger("partita.consumers")
+
+
+def check_host(progress: TableProgress, host: Host) -> None:
+    """Rejects a second host of a consumer: each stores its progress in its own way, so both would handle a change."""
+    if progress.host != host:
+        places = {"worker": "a worker", "lambda": "AWS Lambda"}
+        raise ConfigurationError(
+            f"consumer {progress.consumer} has run in {places[progress.host]}, and cannot go on in {places[host]}; "
+            "use another name for it"
+        )
 
 
 class OpenShard:
@@ -217,6 +227,7 @@ class TableShards:
     def _find_progress(self) -> bool:
         found = self._db.get(self._get_progress, consistent=True)
         if found is not None:
+            check_host(found, "worker")
             self.progress = found
         return found is not None
 

@@ -11,7 +11,7 @@ SCANNED#name#scan#item  ITEM                the image of an item that a scan has
 """
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -27,6 +27,8 @@ from partita.plan.proof.prove import prove
 
 table = Table("partita-consumers", "PK", "SK", ttl="ttl", indexes=(Index("due", "GSI1PK", "GSI1SK"),))
 
+Host = Literal["worker", "lambda"]
+
 
 class TableProgress(Entity, table=table, key=("CONSUMER#{consumer}", "TABLE#{table}")):
     """Where a consumer began with the changes of a table, and the sums of shards that exist no longer."""
@@ -34,6 +36,7 @@ class TableProgress(Entity, table=table, key=("CONSUMER#{consumer}", "TABLE#{tab
     consumer: str
     table: str
     begun_at: datetime
+    host: Host = "worker"
     entities: list[str] = msgspec.field(default_factory=list)  # those whose changes are handled
     skips_before: datetime | None = None  # changes before this time are not handled
     replay_since: datetime | None = None  # changes since this time are to be handled again
