@@ -51,6 +51,9 @@ def test_async_job_gets_an_async_store(runner: Runner, time: Time, db: Store) ->
     async def count_with_run(store: AsyncStore, run: JobRun) -> None:
         assert (await store.one(visit("v"))).count == 7
         run.save("v")
+        with run.transaction("w") as transaction:
+            transaction.create(Visit(visit_id="w"))
+        assert await store.get(visit("w")) is not None
 
     one = runner(jobs)
     time.passes(minutes=1)

@@ -143,12 +143,15 @@ def _elapsed_ticks(expression: CronExpression, zone: tzinfo, after: datetime) ->
 
 def _local_ticks(expression: CronExpression, zone: tzinfo, after: datetime) -> Iterator[datetime]:
     """Certain hours: the moment of each local time of each day that matches."""
-    day = after.astimezone(zone).date() - 2 * DAY  # a gap moves a time to a later day
+    shown = after.astimezone(zone).replace(tzinfo=None)
+    day = shown.date()
     while True:
         if expression.matches_day(day):
             for hour in expression.hours:
                 for minute in expression.minutes:
-                    yield moment_of(datetime.combine(day, time(hour, minute)), zone)
+                    local = datetime.combine(day, time(hour, minute))
+                    if local > shown:  # clocks that show a time have shown, or skipped, all earlier ones
+                        yield moment_of(local, zone)
         day += DAY
 
 
