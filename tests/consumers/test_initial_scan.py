@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from partita import InvalidValue, Store, connect
 from partita.consumers import initial_scan, state
+from partita.consumers.administration import ConsumerAdministration
 from partita.consumers.consumer import Consumer
 from partita.consumers.entity_changes import Change, Created, Deleted
 from partita.consumers.handler_transaction import HandlerTransaction, TakenOver
 from partita.consumers.runner import ConsumerRunner
+from partita.consumers.shards import REFRESH_SECONDS
 from partita.consumers.worker import create_state_tables
 from partita.dynamodb.stream_shapes import GetRecords, GetRecordsOutput
 from tests.consumers import shop
@@ -379,6 +381,22 @@ def test_replay_takes_parked_and_given_up_changes_along() -> None:
         assert found.errors() == []
         assert found.db.one(shop.copy_of("a")).history == [1, 3, 1, 2, 3]
         assert found.db.one(shop.copy_of("b")).history == [2]
+
+
+def test_running_process_begins_with_an_ordered_replay_although_nothing_is_written() -> None:
+    with running(shop.copies) as found:
+        seconds = 0.0
+        found.put("a", 1)
+        runner = ConsumerRunner(found.db, found.consumer, timer=lambda: seconds)
+        runner.take_over()
+        runner.step()
+        ConsumerAdministration(found.db, "copies").replay(found.now - timedelta(minutes=1))
+        seconds += REFRESH_SECONDS
+        with pytest.raises(TakenOver):
+            runner.step()
+        runner.close()
+        found.settle()
+        assert found.db.one(shop.copy_of("a")).history == [1, 1]
 
 
 def test_replay_that_was_interrupted_is_done_by_the_next_runner() -> None:

@@ -6,6 +6,7 @@ for letter in consumers.dead_letters():
     consumers.retry(letter)
 """
 
+from contextlib import suppress
 from datetime import datetime
 
 import msgspec
@@ -14,9 +15,10 @@ from partita.consumers import state
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.handler_transaction import HandlerTransaction
 from partita.consumers.leases import is_dead
+from partita.consumers.shards import check_host
 from partita.consumers.state import DeadLetter, ParkedChange
 from partita.design.conditions import F
-from partita.errors import ConditionFailed, NotFound
+from partita.errors import ConditionFailed, InvalidValue, NotFound
 from partita.store.store import Store
 
 
@@ -112,6 +114,31 @@ class ConsumerAdministration:
             first = waiting[0]
             whole.change(state.parked_change(self._name, first.item, first.sequence)).due_at = self._db.now()
         self._commit(whole, letter)
+
+    def replay(self, since: datetime) -> None:
+        """Has all changes since a time handled again, given-up ones included; their effects are repeated.
+
+        A change has the same id as before, so that a handler can recognise what it has created. DynamoDB stores changes
+        for 24 hours. A running process begins with it within a minute.
+        """
+        if since.tzinfo is None:
+            raise InvalidValue("replay", "the time has no time zone; write datetime(..., tzinfo=UTC)", argument="since")
+        if since > self._db.now():
+            raise InvalidValue("replay", f"{since} is in the future", argument="since")
+        tables = list(self._db(state.table_progresses(self._name), consistent=True))
+        if not tables:
+            raise NotFound("Consumer", {"name": self._name})
+        for table in tables:
+            check_host(table, "worker")
+            with self._db.change(state.table_progress(self._name, table.table), system_change=True) as draft:
+                draft.replay_since = since
+        for position in list(self._db(state.positions(self._name), consistent=True)):
+            get = state.position(position.consumer, position.stream, position.shard)
+            with (
+                suppress(NotFound),
+                self._db.change(get, system_change=True) as draft,
+            ):  # its shard may just have expired
+                draft.epoch += 1
 
     def _removing(self, letter: DeadLetter) -> HandlerTransaction:
         whole = HandlerTransaction(self._db)

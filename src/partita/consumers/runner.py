@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from partita.consumers import state
+from partita.consumers.administration import ConsumerAdministration
 from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Checkpoint, Delivery, Recognition, written_at
@@ -21,7 +21,7 @@ from partita.consumers.parking import Parking
 from partita.consumers.shards import OpenShard, TableShards
 from partita.design.tables import Table
 from partita.dynamodb.stream_shapes import Record
-from partita.errors import InvalidValue, PartitaError
+from partita.errors import PartitaError
 from partita.store.store import Store
 
 MAX_TOGETHER = 25  # changes in a transaction
@@ -54,19 +54,8 @@ class ConsumerRunner:
         self.parking.load()
 
     def replay(self, since: datetime) -> None:
-        """Handles all changes since a time again, those included that were given up; effects are repeated.
-
-        DynamoDB stores changes for 24 hours. A change has the same id as before, so that a handler can recognise what
-        it has created.
-        """
-        if since.tzinfo is None:
-            raise InvalidValue("replay", "the time has no time zone; write datetime(..., tzinfo=UTC)", argument="since")
-        if since > self.db.now():
-            raise InvalidValue("replay", f"{since} is in the future", argument="since")
-        for table in self._tables:
-            table.shards.take_over()
-            with self.db.change(state.table_progress(self.consumer.name, table.name), system_change=True) as draft:
-                draft.replay_since = since
+        """Handles all changes since a time again, as `ConsumerAdministration.replay`, and takes the consumer over."""
+        ConsumerAdministration(self.db, self.consumer.name).replay(since)
         self.take_over()
 
     def step(self) -> int:

@@ -21,7 +21,7 @@ from partita.consumers import state
 from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Delivery, written_at
-from partita.consumers.handler_transaction import HandlerTransaction
+from partita.consumers.handler_transaction import HandlerTransaction, TakenOver
 from partita.consumers.initial_scan import new_scan
 from partita.consumers.state import Host, Position, ScannedItem, TableProgress
 from partita.consumers.stream_reader import ShardReader, TableStream, all_streams, latest_stream, stream_label
@@ -162,6 +162,7 @@ class TableShards:
     def refresh(self) -> bool:
         """Opens the shards whose parents have ended; true if there are new ones."""
         known = self._known_positions()
+        self._check_owner(known)
         self._ended |= {key for key, each in known.items() if each.has_ended}
         is_open = {(each.position.stream, each.position.shard) for each in self.open}
         listed: set[Key] = set()
@@ -181,6 +182,13 @@ class TableShards:
         pause = REFRESH_SECONDS if self.open else REFRESH_SECONDS_WITHOUT_SHARDS
         self._refresh_at = self._timer() + pause
         return len(self.open) > before
+
+    def _check_owner(self, known: dict[Key, Position]) -> None:
+        """Raises TakenOver if another process has taken over an open shard, or a replay was ordered."""
+        for each in self.open:
+            found = known.get((each.position.stream, each.position.shard))
+            if found is None or found.epoch != each.position.epoch:
+                raise TakenOver(self._consumer.name)
 
     def _ready(self, stream: TableStream, shards: list[Shard]) -> Iterator[Key]:
         """The shards whose parent has ended, or is not known any more."""
