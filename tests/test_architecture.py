@@ -36,13 +36,13 @@ MAY_SEE: dict[str, set[str]] = {
     "jobs": WAIST | {"design", "plan", "store"},
     # interfaces
     "rest": MEANING | {"store", "connect", "http"},
-    "system": MEANING | {"store", "consumers", "rest"},
+    "system": MEANING | {"store", "consumers", "jobs", "rest"},
     "aws": {"consumers"},
     "boto": WAIST | {"connect"},
     "pytest_plugin": WAIST | {"connect", "boto"},
     # designs and backends
     "connect": MEANING | BACKENDS | {"store"},
-    "cli": MEANING | BACKENDS | {"store", "consumers", "connect", "http", "server", "rest", "system"},
+    "cli": MEANING | BACKENDS | {"store", "consumers", "jobs", "connect", "http", "server", "rest", "system"},
     "__init__": MEANING | {"store", "consumers", "jobs", "connect", "system"},
     "__main__": {"cli", "errors", "extras"},
 }

@@ -8,6 +8,7 @@
         adopt="shop.adoption:adopt",
         page=Path(__file__).with_name("page.md"),
         consumers="shop.consumers",
+        jobs="shop.jobs:jobs",
     )
 
 A part is the object itself or a reference, `module` or `module:attribute`, which is imported on first use: proving a
@@ -28,6 +29,7 @@ from partita.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from partita.consumers.consumer import Consumer
+    from partita.jobs.job import Jobs
     from partita.plan.design import Design
     from partita.rest.api import Api
     from partita.store.adoption import Adoption
@@ -66,6 +68,7 @@ class System:
         adopt: "Adopt | str | None" = None,
         page: Path | None = None,
         consumers: "Sequence[Consumer] | Consumer | str | None" = None,
+        jobs: "Jobs | str | None" = None,
     ) -> None:
         """`adopt` migrates data that other code has stored; without it `Store.adopt` does. `page` is Markdown."""
         self.name = name
@@ -75,6 +78,7 @@ class System:
         self._adopt = adopt
         self._page = page
         self._consumers = consumers
+        self._jobs = jobs
 
     def __repr__(self) -> str:
         return f"System({self.name!r})"
@@ -145,6 +149,18 @@ class System:
             if foreign := [name for name in each.tables if name not in tables]:
                 raise ConfigurationError(f"system {self.name}: {each!r} reacts to table {foreign[0]}, which it has not")
         return found
+
+    @cached_property
+    def jobs(self) -> "Jobs | None":
+        """The jobs of the design, if it has any."""
+        loaded = self._load(self._jobs)
+        if loaded is None:
+            return None
+        from partita.jobs.job import Jobs
+
+        if not isinstance(loaded, Jobs):
+            raise self._wrong_part("jobs", loaded, "a Jobs, as module:attribute")
+        return loaded
 
     @cached_property
     def page(self) -> str:

@@ -1,4 +1,4 @@
-"""`partita work` and `partita consumers`, as people use them."""
+"""`partita work`, `partita consumers` and `partita jobs`, as people use them."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ ENVIRONMENT = os.environ | {
 }
 
 MODULE = """
-from partita import Change, Consumer, HandlerTransaction
+from partita import Change, Consumer, HandlerTransaction, Jobs, Store
 from partita.rest import Api, anyone
 from tests.consumers import shop
 from tests.consumers.shop import Order, design, tallies
@@ -39,6 +39,20 @@ def copy(change: Change[Order], t: HandlerTransaction) -> None:
     shop.copy(change, t)
     if change.after.number == 13:
         raise ValueError("thirteen")
+
+
+jobs = Jobs("shop")
+
+
+@jobs.every(seconds=1)
+def tick(db: Store) -> None:
+    with db.change(shop.tally("ticks"), create=True) as draft:
+        draft.total += 1
+
+
+@jobs.every(days=1)
+def fail(db: Store) -> None:
+    raise ValueError("not today")
 
 
 api = Api("shop", "Shop", design)
@@ -75,7 +89,7 @@ def working(folder: Path) -> Iterator["subprocess.Popen[str]"]:
     ) as process:
         try:
             assert process.stdout is not None
-            assert process.stdout.readline() == "partita: working on tallies, strict, data in shop.db\n"
+            assert process.stdout.readline() == "partita: working on tallies, strict, tick, fail, data in shop.db\n"
             yield process
         finally:
             process.kill()
@@ -133,12 +147,32 @@ def test_paused_consumer_waits_until_it_is_resumed(folder: Path, db: Store) -> N
         wait_until(partial(has_created, db, 2))
 
 
+def has_ticked(db: Store) -> bool:
+    return db(shop.tally("ticks")) is not None
+
+
+def test_work_runs_jobs_and_they_are_listed(folder: Path, db: Store) -> None:
+    with working(folder):
+        wait_until(partial(has_ticked, db))
+    shown = partita(folder, "jobs", "shop_app").stdout
+    assert "tick" in shown
+    assert "every" in shown
+
+
+def test_job_is_run_by_hand(folder: Path, db: Store) -> None:
+    assert partita(folder, "jobs", "run", "shop_app", "tick").stdout == "tick: run\n"
+    assert db.one(shop.tally("ticks")).total == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
         (("consumers", "dead", "nobody"), "Consumer nobody does not exist"),
-        (("work", "tests.design.shop"), "no consumers to run"),
+        (("work", "tests.design.shop"), "no consumers or jobs to run"),
         (("work", "nowhere"), "neither an installed system"),
+        (("jobs", "run", "shop_app", "nothing"), "shop_app has no job 'nothing'; it has tick, fail"),
+        (("jobs", "run", "shop_app", "fail"), "fail failed: ValueError: not today"),
+        (("jobs", "tests.design.shop"), "tests.design.shop has no jobs"),
     ],
 )
 def test_mistake_is_one_line(folder: Path, arguments: tuple[str, ...], error: str) -> None:
@@ -156,4 +190,5 @@ def test_serve_runs_the_consumers_of_its_systems(folder: Path, db: Store, works:
         db.create(Order(order_id="1", customer_id="c"))
         if works:
             wait_until(partial(has_created, db, 1))
-    assert has_created(db, 1) == works
+            wait_until(partial(has_ticked, db))
+    assert has_created(db, 1) == has_ticked(db) == works

@@ -117,17 +117,17 @@ def _system_in(module: ModuleType, *, wants_api: bool) -> System:
     system = _only(module, System, "system")
     if system is not None:
         return system
-    consumers = _consumers_in(module)
+    parts: dict[str, Any] = {"consumers": _consumers_in(module), "jobs": _jobs_in(module)}
     if not wants_api:
         design = design_in(module)
-        return System(design.name, design=design, consumers=consumers)
+        return System(design.name, design=design, **parts)
     api = _api_in(module)
     if api is None:
         raise ConfigurationError(
             f"{module.__name__} has no API to serve; "
             f'declare one with partita.rest: api = Api("{module.__name__.rpartition(".")[2]}", "Title", design)'
         )
-    return System(api.name, design=api.design, api=api, consumers=consumers)
+    return System(api.name, design=api.design, api=api, **parts)
 
 
 def _consumers_in(module: ModuleType) -> list[Any]:
@@ -135,6 +135,11 @@ def _consumers_in(module: ModuleType) -> list[Any]:
     loaded = sys.modules.get("partita.consumers.consumer")
     found = {} if loaded is None else {id(x): x for x in vars(module).values() if isinstance(x, loaded.Consumer)}
     return list(found.values())
+
+
+def _jobs_in(module: ModuleType) -> Any:
+    loaded = sys.modules.get("partita.jobs.job")
+    return None if loaded is None else _only(module, loaded.Jobs, "jobs")
 
 
 def _system_of(value: Any, what: str, *, wants_api: bool) -> System:

@@ -8,6 +8,7 @@ from partita.cli.adopt import adopt
 from partita.cli.consumers import consumers
 from partita.cli.design import explain, prove
 from partita.cli.engine import engine
+from partita.cli.jobs import jobs
 from partita.cli.seed import seed
 from partita.cli.serve import serve
 from partita.cli.token import token
@@ -16,7 +17,7 @@ from partita.cli.work import work
 from partita.errors import PartitaError
 
 app = App(name="partita", help="Declare a DynamoDB design once, in Python; prove it, run it, serve it.")
-for command in (engine, serve, work, consumers, seed, token, adopt, prove, explain, verify):
+for command in (engine, serve, work, consumers, jobs, seed, token, adopt, prove, explain, verify):
     app.command(command)
 
 

@@ -64,7 +64,7 @@ def serve(
         An origin whose pages may send requests from a browser, beside the server's own; * allows all. Others get
         status 403. Can be given more than once; in the environment separated by commas.
     work
-        Run the consumers of the systems, too; --no-work leaves them to partita work.
+        Run the consumers and jobs of the systems, too; --no-work leaves them to partita work.
     seed
         Write demo data, unless it exists already (only into a file or memory).
     scale
@@ -188,7 +188,7 @@ def run(
     from contextlib import ExitStack
 
     from partita.cli.open_systems import open_systems
-    from partita.cli.work import worker_of
+    from partita.cli.work import at_work
     from partita.connect import connect, connect_async
     from partita.dynamodb.backend import OwnedAsyncBackend
     from partita.engine.async_engine import AsyncEngine
@@ -215,8 +215,7 @@ def run(
 
     with ExitStack() as working:
         for each in opened if works else []:
-            if each.system.consumers:
-                working.enter_context(worker_of(each))
+            working.enter_context(at_work(each))
         uvicorn_server.serve(
             protocol,
             at,

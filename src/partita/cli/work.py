@@ -1,22 +1,25 @@
-"""`partita work`: runs consumers, as a process of its own."""
+"""`partita work`: runs consumers and jobs, as a process of its own."""
 
 import signal
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from partita.cli.options import Address
 
 if TYPE_CHECKING:
     from partita.cli.open_systems import OpenSystem
-    from partita.consumers.worker import Worker
     from partita.system import System
+
+PARTS = ("design", "consumers", "jobs")
+JOB_THREADS = 4
 
 
 def work(*what: str, on: Address = "partita.db") -> None:
-    """Run the consumers of systems until interrupted: their handlers react to changes by any process.
+    """Run the consumers and jobs of systems until interrupted: they react to changes by any process, and to the time.
 
-    Several processes may run the same consumers: one of them runs each, and another takes over when it ends.
+    Several processes may run the same ones: one of them runs each, and another takes over when it ends.
 
     Parameters
     ----------
@@ -32,28 +35,44 @@ def work(*what: str, on: Address = "partita.db") -> None:
     from partita.errors import ConfigurationError
 
     names = list(dict.fromkeys(what))
-    systems = [load_system(each, "design", "consumers") for each in names] or load_installed_systems("consumers")
-    if not any(each.consumers for each in systems):
+    systems = [load_system(each, *PARTS) for each in names] or load_installed_systems(*PARTS)
+    working = [each for each in systems if each.consumers or each.jobs]
+    if not working:
         listed = ", ".join(each.name for each in systems)
-        raise ConfigurationError(f"{listed}: no consumers to run; name a module that declares some")
+        raise ConfigurationError(f"{listed}: no consumers or jobs to run; name a module that declares some")
     if on == "memory:":
         raise ConfigurationError("memory: belongs to one process; use a file, or partita serve, which works as well")
     stopping = threading.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: stopping.set())
     with connect(on) as backend, ExitStack() as running:
-        for opened in open_systems(backend, [each for each in systems if each.consumers]):
-            running.enter_context(worker_of(opened))
-        print(f"partita: working on {', '.join(consumer_names(systems))}, data in {on}", flush=True)
+        for opened in open_systems(backend, working):
+            running.enter_context(at_work(opened))
+        print(f"partita: working on {', '.join(names_of(working))}, data in {on}", flush=True)
         stopping.wait()
 
 
-def consumer_names(systems: "list[System]") -> list[str]:
-    return [each.name for system in systems for each in system.consumers]
+def names_of(systems: "list[System]") -> list[str]:
+    """The names of the consumers and jobs of systems."""
+    consumers = [each.name for system in systems for each in system.consumers]
+    return consumers + [each.name for system in systems for each in system.jobs or ()]
 
 
-def worker_of(opened: "OpenSystem") -> "Worker":
-    """A worker for the consumers of a system, not started yet."""
-    from partita.consumers.worker import Worker
+@contextmanager
+def at_work(opened: "OpenSystem") -> Iterator[None]:
+    """Runs the consumers and jobs of a system while the context lasts."""
+    with ExitStack() as running:
+        if opened.system.consumers:
+            from partita.consumers.worker import Worker
 
-    return Worker(opened.db, opened.system.consumers)
+            running.enter_context(Worker(opened.db, opened.system.consumers))
+        if opened.system.jobs is not None:
+            from partita.jobs.job_runner import JobRunner
+
+            runner = JobRunner(opened.db, opened.system.jobs)
+            runner.create_tables()
+            thread = threading.Thread(target=runner.run, kwargs={"threads": JOB_THREADS}, name="partita-jobs")
+            thread.start()
+            running.callback(thread.join)
+            running.callback(runner.stop)
+        yield
