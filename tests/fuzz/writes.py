@@ -222,5 +222,5 @@ def arguments(draw: st.DrawFn, state: State, pattern: PatternSpec) -> tuple[list
 
 
 def _argument(draw: st.DrawFn, entity: EntitySpec, name: str, like: Values | None) -> Any:
-    held = like[name] if like is not None else None
-    return draw(st.sampled_from(entity.kind(name).values)) if held is None else held
+    kind, held = entity.kind(name), like[name] if like is not None else None
+    return draw(st.sampled_from(kind.values)) if held is None or not _fits(kind, held) else held

@@ -19,6 +19,8 @@ import pytest
 from partita import JobOutcome, JobRun, JobRunner, Jobs, Store, connect
 from partita.jobs.schedules import RESOLUTION
 from tests.jobs.conftest import BEGIN, Time, Visit, design, visit
+from tests.peers import wait_until
+from tests.timing import PATIENCE
 
 RUNNERS = 4
 STEPS = 3  # of a run, each with an effect
@@ -190,19 +192,16 @@ def test_every_tick_is_recorded_once_while_runners_crash(backend: Any, seed: int
 
 def test_lease_is_renewed_while_a_job_runs(backend: Any) -> None:
     """With the real clocks: the job ends when its heartbeat has been seen three times."""
-    from time import monotonic
-
-    from tests.timing import PATIENCE
-
     jobs = Jobs("shop")
     beats: list[int] = []
 
     @jobs.every(hours=1)
     def job(db: Store) -> None:
-        deadline = monotonic() + PATIENCE
-        while len(set(beats)) < 3 and monotonic() < deadline:
-            beats.append(runner._table.states()["job"].heartbeat)
-            threading.Event().wait(0.005)
+        wait_until(has_three_beats)
+
+    def has_three_beats() -> bool:
+        beats.append(runner._table.states()["job"].heartbeat)
+        return len(set(beats)) == 3
 
     runner = JobRunner(Store(backend, design), jobs, lease=timedelta(seconds=0.03))
     runner.create_tables()
@@ -218,7 +217,7 @@ def test_run_of_several_threads_ends_when_it_is_stopped(backend: Any) -> None:
 
     def meet(db: Store) -> None:
         with suppress(threading.BrokenBarrierError):
-            both.wait(120)
+            both.wait(PATIENCE)
             runner.stop()
 
     for name in ("a", "b"):

@@ -4,8 +4,6 @@ On Linux, the kernel reports writes to the log of a database file (inotify). It 
 the version is looked at again for a little while. Elsewhere, the version is looked at every 20 ms.
 """
 
-import ctypes
-import ctypes.util
 import os
 import select
 import struct
@@ -14,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 POLL_SECONDS = 0.02
 _VISIBLE_SECONDS = 0.05  # after a write to the log, until its commit must be visible
@@ -113,8 +110,10 @@ class MemoryWatch:
 
 def _watch_folder(folder: str) -> int | None:
     """A descriptor of inotify events of the files in a folder; None where there are none."""
-    if sys.platform != "linux" or not Path(folder).is_dir():
+    if sys.platform != "linux" or not os.path.isdir(folder):  # noqa: PTH112 - pathlib takes time to import
         return None
+    import ctypes
+
     libc = ctypes.CDLL(None, use_errno=True)
     descriptor: int = libc.inotify_init1(_IN_CLOEXEC | _IN_NONBLOCK)
     if descriptor < 0:
