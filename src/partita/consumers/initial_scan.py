@@ -70,7 +70,7 @@ class TableScans:
         return deliveries
 
     def step(self, handle_all: HandleAll) -> int:
-        """Delivers a page of the first scan that is not done; returns the number of its items, 0 if there is none."""
+        """Delivers a page of the first scan that is not done; returns the number of its items."""
         for each in self._scans:
             if each.progress.done_at is None:
                 return each.step(handle_all)

@@ -344,13 +344,27 @@ def no_children_tallies(design: Design, model: Model, key: Values, now: datetime
 
     What it owns was deleted before it, if `owned`. One that has expired is deleted whatever it counts, as by its TTL.
     """
-    gone = [each.child for each in design.ownerships.get(model, ())] if owned else []
-    return tuple(
-        _no_children(model, key, counter, now)
-        for child, counters in design.counters.items()
-        for counter in counters
-        if counter.parent is model and child not in gone
-    )
+    gone = {each.child for each in design.ownerships.get(model, ())} if owned else set()
+    return tuple(_no_children(model, key, counter, now) for counter in _counters_of_others(design, model, gone))
+
+
+def counts_no_others(design: Design, model: Model, key: Values, now: datetime) -> tuple[Clause, ...]:
+    """An owner may be deleted with what it owns only if it counts nothing else: else nothing may be deleted."""
+    owned: set[Model] = set()
+    waiting = [model]
+    while waiting:
+        children = {each.child for each in design.ownerships.get(waiting.pop(), ())} - owned
+        owned |= children
+        waiting += children
+    tallies = (_no_children(model, key, counter, now) for counter in _counters_of_others(design, model, owned))
+    return tuple(Clause(each.condition, each.on_failure) for each in tallies)
+
+
+def _counters_of_others(design: Design, model: Model, owned: set[Model]) -> Iterator[Counter]:
+    """The counters of an entity whose children are not among these."""
+    for child, counters in design.counters.items():
+        if child not in owned:
+            yield from (counter for counter in counters if counter.parent is model)
 
 
 def _no_children(model: Model, key: Values, counter: Counter, now: datetime) -> Tally:

@@ -13,6 +13,7 @@ from partita.plan import effects as effect
 from partita.plan.actions import (
     Clause,
     ItemAction,
+    RemoveAttribute,
     SetAttribute,
     Step,
     alive,
@@ -97,14 +98,25 @@ def can_delete_without_read(design: Design, model: Model) -> bool:
     return not model.uniques and not design.counters.get(model)
 
 
-def mark_being_deleted(model: Model, key: Values, when: Condition | None) -> ItemAction:
-    """Marks an owner whose children are being deleted: no new item may refer to it."""
+def mark_being_deleted(design: Design, model: Model, key: Values, now: datetime, when: Condition | None) -> ItemAction:
+    """Marks an owner whose children are being deleted: no new item may refer to it.
+
+    One that counts items which it does not own stays as it is: they would keep it, without its children.
+    """
     clauses = [Clause(present(model.table.pk), lambda _: Raced(model.name))]
+    clauses += effect.counts_no_others(design, model, key, now)
     if when is not None:
         clauses.append(_condition_clause(model, key, when))
     steps: dict[str, Step] = {effect.BEING_DELETED: SetAttribute({"BOOL": True})}
     stored_key = key_of(model, key)
     return ItemAction("update", model.table.name, stored_key, model.name, steps=steps, clauses=tuple(clauses))
+
+
+def unmark(model: Model, key: Values) -> ItemAction:
+    """Removes the mark of an owner that cannot be deleted."""
+    marked = Clause(present(effect.BEING_DELETED), lambda _: Raced(model.name))
+    steps: dict[str, Step] = {effect.BEING_DELETED: RemoveAttribute()}
+    return ItemAction("update", model.table.name, key_of(model, key), model.name, steps=steps, clauses=(marked,))
 
 
 def _condition_clause(model: Model, values: Values, when: Condition, now: datetime | None = None) -> Clause:

@@ -46,6 +46,7 @@ from partita.plan.writes import (
     has_no_invariants,
     mark_being_deleted,
     unconditional_put,
+    unmark,
     with_initial_values,
 )
 from partita.store.batches import BatchWrite, batch_write
@@ -231,7 +232,7 @@ def delete(
     marked owner gets no new children, and after an interruption it still exists and can be deleted again.
     """
     if design.ownerships.get(model):
-        found = yield from _mark_owner(context, model, key, when, check)
+        found = yield from _mark_owner(context, design, model, key, when, check)
         if found is None:
             return None
         later: list[tuple[Model, Item]] = []
@@ -239,7 +240,11 @@ def delete(
             yield from _delete_owned(context, design, model, ownership, found.entity, later)
         for child, item in later:
             yield from _delete_child(context, design, child, item)
-        return (yield from _delete_marked(context, design, model, key))
+        try:
+            return (yield from _delete_marked(context, design, model, key))
+        except StillReferenced:  # by items that another entity owns, and that refer to this one
+            yield from _unmark(context, model, key)
+            raise
     last: list[StoredItem | None] = [None]
 
     def plan(skip: SkippedItems) -> Planning:
@@ -255,6 +260,7 @@ def delete(
 
 def _mark_owner(
     context: StoreContext,
+    design: Design,
     model: Model,
     key: dict[str, Any],
     when: Condition | None,
@@ -268,7 +274,7 @@ def _mark_owner(
         last[0] = found = yield from fetch_stored_item(context, model, stored_key)
         if found is None:
             return []
-        marking = [mark_being_deleted(model, key, when)]
+        marking = [mark_being_deleted(design, model, key, context.clock(), when)]
         if check is not None:
             check(found.entity)
             return _fenced_by_item(model, marking, found)
@@ -276,6 +282,16 @@ def _mark_owner(
 
     yield from retry_on_race(context, model.name, plan)
     return last[0]
+
+
+def _unmark(context: StoreContext, model: Model, key: dict[str, Any]) -> Flow[None]:
+    """Removes the mark of an owner; one that has none any more was deleted by another process."""
+
+    def plan(skip: SkippedItems) -> Planning:
+        found = yield from fetch_stored_item(context, model, key_of(model, key))
+        return [] if found is None or BEING_DELETED not in found.item else [unmark(model, key)]
+
+    yield from retry_on_race(context, model.name, plan)
 
 
 def _delete_marked(context: StoreContext, design: Design, model: Model, key: dict[str, Any]) -> Flow[Any]:
