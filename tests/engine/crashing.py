@@ -16,8 +16,11 @@ from partita.dynamodb.shapes import (
     AttributeDefinition,
     KeySchemaElement,
     Projection,
+    SearchSchemaElement,
     SecondaryIndex,
     StreamSpecification,
+    VectorAttribute,
+    VectorIndexDefinition,
 )
 from partita.dynamodb.values import Item
 from partita.engine.engine import Engine
@@ -44,6 +47,16 @@ def create(engine: Engine) -> None:
                     )
                     for name, kind in (("all", "ALL"), ("keys", "KEYS_ONLY"))
                 ],
+                vector_indexes=[
+                    VectorIndexDefinition(
+                        index_name="nearest",
+                        vector_attribute=VectorAttribute(attribute_name="emb"),
+                        search_schema=[SearchSchemaElement(attribute_name="g", search_schema_element_type="HASH")],
+                        projection=Projection(projection_type="ALL"),
+                        dimensions=3,
+                        distance_function="EUCLIDEAN",
+                    )
+                ],
                 stream_specification=StreamSpecification(stream_enabled=True, stream_view_type="NEW_AND_OLD_IMAGES"),
             )
         )
@@ -51,7 +64,9 @@ def create(engine: Engine) -> None:
 
 def item(random: Random, key: int, stamp: str) -> Item:
     size = random.choice([10, 500, 3000, 30_000])
-    return {"pk": {"S": str(key)}, "g": {"N": str(random.randrange(4))}, "v": {"S": stamp}, "p": {"S": "x" * size}}
+    found: Item = {"pk": {"S": str(key)}, "g": {"N": str(random.randrange(4))}, "v": {"S": stamp}}
+    vector = [{"N": str(random.randrange(-9, 9))} for _ in range(3)]
+    return found | {"p": {"S": "x" * size}} | ({"emb": {"L": vector}} if random.random() < 0.9 else {})
 
 
 def tell(word: str, stamp: str, keys: list[int]) -> None:

@@ -26,6 +26,7 @@ class Disk(SqliteStorage):
         self.is_waited_for = threading.Event()
         self.lets_go = threading.Event()
         self.lets_go.set()
+        self.raises: BaseException | None = None
 
     @contextmanager
     def transaction(self, *, wait: bool = True) -> Iterator[Any]:
@@ -35,6 +36,8 @@ class Disk(SqliteStorage):
             self.is_waited_for.set()
             self.lets_go.wait()
             self.now += self.seconds
+            if self.raises is not None:
+                raise self.raises
 
 
 LOOP = threading.main_thread().name

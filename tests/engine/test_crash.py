@@ -17,8 +17,9 @@ from partita.dynamodb import requests as q
 from partita.engine.change_log import read_changes
 from partita.engine.engine import Engine
 from tests.engine import crashing
-from tests.engine.shorthand import open_engine
+from tests.engine.shorthand import Embedded, open_engine
 from tests.engine.tables import Bench, problems_of
+from tests.engine.vectors import assert_same_results, brute_force, ok, search
 from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -69,9 +70,20 @@ def test_killed_writer_loses_no_acknowledged_write(tmp_path: Path, writer: int) 
             found = stamps(engine)
             assert problems_of(engine) == []
             assert _replayed(engine) == found, "the stream tells the same story"
+            _check_searches(engine)
         if doubtful is not None and found != expected:
             expected = _after(expected, *doubtful)  # all of the last write, or none of it
         assert found == expected
+
+
+def _check_searches(engine: Engine) -> None:
+    """The vector index finds what the table has."""
+    items = [msgspec.json.decode(raw) for raw in engine.call(q.Scan(table_name="crashed")).items or ()]
+    for group in range(4):
+        equal = {"g": {"N": str(group)}}
+        body = search("crashed", "nearest", [1, 2, 3], 100, equal)
+        found = ok(Embedded(engine), "SearchVectors", body)["SearchResults"]
+        assert_same_results(found, brute_force(items, "EUCLIDEAN", [1, 2, 3], 100, equal), items)
 
 
 def _after(before: dict[int, str], stamp: str, keys: list[int]) -> dict[int, str]:

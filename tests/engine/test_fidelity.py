@@ -163,10 +163,6 @@ OURS: dict[str, tuple[tuple[str, Json], str]] = {  # DynamoDB Local fails, or ha
         ("Scan", {"Segment": 1, "TotalSegments": 1000, "ExclusiveStartKey": KEY}),
         OTHER_SEGMENT,
     ),
-    "a vector index": (
-        ("CreateTable", {"VectorIndexes": [{"IndexName": "v"}]}),
-        UNSUPPORTED.format("VectorIndexes"),
-    ),
     "a resource policy": (
         ("CreateTable", {"ResourcePolicy": "{}"}),
         UNSUPPORTED.format("ResourcePolicy"),

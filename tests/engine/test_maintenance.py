@@ -280,20 +280,6 @@ def test_records_of_a_stream_are_dropped_after_a_day(anywhere: Bench) -> None:
     assert log_size(anywhere).rows == 1
 
 
-def test_recovery_that_cannot_be_done_is_not_promised(anywhere: Bench) -> None:
-    anywhere.table("notes", "pk:S")
-    recovery = {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 3}
-    answer = anywhere.ask(
-        "UpdateContinuousBackups", {"TableName": "notes", "PointInTimeRecoverySpecification": recovery}
-    )
-    assert answer.code == "UnknownOperationException"
-    described = anywhere.ok("DescribeContinuousBackups", TableName="notes")["ContinuousBackupsDescription"]
-    assert described == {
-        "ContinuousBackupsStatus": "DISABLED",
-        "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
-    }
-
-
 def test_log_without_stream_is_emptied(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
 

@@ -116,11 +116,12 @@ def test_file_that_was_open_at_a_fork_cannot_be_opened_in_the_child(path: str, t
 # Closing
 
 
-def test_threads_of_a_closed_engine_get_an_error_and_no_other(path: str) -> None:
+@pytest.mark.parametrize("size", [1000, 3000])
+def test_threads_of_a_closed_engine_get_an_error_and_no_other(path: str, size: int) -> None:
     engine = opened(path)
     engine.call(request("CreateTable", **TABLE))
     for number in range(200):
-        engine.call(put(f"k{number}", 1000))
+        engine.call(put(f"k{number}", size))
     errors: list[BaseException] = []
     begun = threading.Barrier(7)
 
@@ -616,11 +617,11 @@ def test_read_only_file_is_verified(path: str, tmp_path: Path, has_log: bool) ->
         file.chmod(0o444)
 
     def as_nobody() -> str:
-        from partita.cli.verify import _problems
+        from partita.cli.verify import problems_of_file
 
         os.setgid(65534)
         os.setuid(65534)
-        return repr(_problems(copy / "notes.db"))
+        return repr(problems_of_file(copy / "notes.db"))
 
     assert in_child(as_nobody) == "[]"
     assert {file.name for file in copy.iterdir()} <= {"notes.db", "notes.db-wal", "notes.db-shm"}

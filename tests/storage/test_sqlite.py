@@ -4,14 +4,22 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import apsw
 import pytest
 
-from partita.errors import ConfigurationError, PartitaError, SpaceMissing, StorageBusy, StorageError
+from partita.errors import (
+    ConfigurationError,
+    PartitaError,
+    SpaceMissing,
+    StorageBusy,
+    StorageClosed,
+    StorageError,
+)
 from partita.storage import sqlite_connection
 from partita.storage.contract import Row, Totals, Write
 from partita.storage.sqlite import SqliteStorage
@@ -295,3 +303,43 @@ def test_watch_reports_a_commit_of_another_process(tmp_path: Path) -> None:
             txn.create_space("s")
         assert watch.wait(PATIENCE)
         watch.close()
+
+
+READS: dict[str, Callable[[SqliteStorage], object]] = {
+    "get": lambda storage: storage.get("s", b"k1"),
+    "get of none": lambda storage: storage.get("s", b"k0"),
+    "range": lambda storage: list(storage.range("s", b"", None)),
+    "empty range": lambda storage: list(storage.range("s", b"x", None)),
+    "batches": lambda storage: list(storage.batches("s", b"", None)),
+    "check_missing": lambda storage: storage.check_missing("s", b"k0"),
+    "totals": lambda storage: storage.totals("s"),
+    "version": lambda storage: storage.version(),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_interrupt_at_any_statement_of_a_read_is_an_error_of_the_contract(tmp_path: Path, read: str) -> None:
+    """As `close` interrupts the reads of other threads."""
+    storage = SqliteStorage(str(tmp_path / "a.db"), "process")
+    with storage.transaction() as txn:
+        txn.create_space("s")
+        txn.apply(Write("s", b"k%d" % number, None, Row(1, b"x" * (number % 2 * 5000))) for number in range(1, 9))
+    statements = 0
+    for failing in range(20):
+        at = iter(range(100))
+
+        def interrupt(*_: object, at: Iterator[int] = at, failing: int = failing) -> bool:
+            if next(at) == failing:
+                raise apsw.InterruptError("interrupted")
+            return True
+
+        storage._reader().apsw.exec_trace = interrupt
+        try:
+            READS[read](storage)
+        except StorageClosed:
+            statements += 1
+        else:
+            break
+    assert 0 < statements < 20
+    storage._reader().apsw.exec_trace = None
+    storage.close()

@@ -22,13 +22,21 @@ def test_batch_is_found_by_its_request() -> None:
     assert verified.get(asked(2)) is None
 
 
-def test_batches_are_dropped_when_they_exceed_the_limit() -> None:
+def test_oldest_batches_are_dropped_when_all_exceed_the_limit() -> None:
     verified = VerifiedBatches(max_bytes=400)
     for number in range(10):
         verified.put(asked(number), batch(90))
     left = [number for number in range(10) if verified.get(asked(number)) is not None]
-    assert 0 < len(left) <= 4
-    assert 9 in left
+    assert left == [6, 7, 8, 9]
+
+
+def test_batch_that_is_read_again_after_a_change_counts_once() -> None:
+    verified = VerifiedBatches(max_bytes=400)
+    for size in (50, 60, 70, 80, 90, 95):
+        verified.put(asked(1), batch(size))
+    for number in (2, 3, 4):
+        verified.put(asked(number), batch(90))
+    assert all(verified.get(asked(number)) is not None for number in (1, 2, 3, 4))
 
 
 def test_batch_of_a_large_part_of_the_limit_is_not_kept() -> None:

@@ -9,6 +9,7 @@ import binascii
 from base64 import b64decode
 from collections.abc import Callable
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any
 
 from partita.dynamodb.exceptions import (
@@ -21,8 +22,11 @@ from partita.dynamodb.exceptions import (
     ValidationException,
 )
 from partita.dynamodb.limits import ATTRIBUTE_NAME_BYTES, ITEM_BYTES, NESTING_LEVELS
-from partita.dynamodb.numbers import canonical_number, measured_number, number_size
+from partita.dynamodb.numbers import canonical_number, measured_number, measured_numbers, number_size
 from partita.dynamodb.values import AttributeValue, Item
+
+_MANY = 8  # members of a list that may be worth a look at all of them together
+_number_of = itemgetter("N")
 
 Checked = tuple[AttributeValue, int]
 ItemIdentity = tuple[str, ...]
@@ -134,9 +138,12 @@ def item_size(item: Item) -> int:
 
 
 def attribute_size(name: str, item: Item) -> int:
-    """Size in bytes of one attribute with its name; 0 if the item does not have it."""
+    """Size in bytes of one attribute with its name; 0 if the item, which is checked, does not have it."""
     value = item.get(name)
-    return 0 if value is None else text_size(name) + checked_value(value)[1]
+    if value is None:
+        return 0
+    text = value.get("S")
+    return text_size(name) + (checked_value(value)[1] if text is None else text_size(text))
 
 
 def _not_one_type(value: AttributeValue, depth: int) -> ValidationException:
@@ -243,6 +250,9 @@ def _list(content: Any, depth: int) -> tuple[Any, int]:
     if len(content) > ITEM_BYTES:
         raise ItemTooLarge()
     size = 3 + len(content)
+    if len(content) >= _MANY and (texts := _all_numbers(content)) is not None:
+        numbers, numbers_size = measured_numbers(texts)
+        return (content if numbers is texts else [{"N": text} for text in numbers]), size + numbers_size
     members = []
     same = True
     for member in content:
@@ -251,6 +261,15 @@ def _list(content: Any, depth: int) -> tuple[Any, int]:
         size += member_size
         same = same and canonical is member
     return (content if same else members), size
+
+
+def _all_numbers(content: list[Any]) -> list[str] | None:
+    """The texts of the members of a list that are all numbers, such as a vector; None for any other."""
+    try:
+        texts = list(map(_number_of, content))
+        return texts if sum(map(len, content)) == len(content) and set(map(type, texts)) == {str} else None
+    except (TypeError, KeyError):
+        return None
 
 
 def _map(content: Any, depth: int) -> tuple[Any, int]:

@@ -139,6 +139,38 @@ class ResourceInUseException(DynamoDBError):
     code = "ResourceInUseException"
 
 
+class TableNotFoundException(DynamoDBError):
+    code = "TableNotFoundException"
+
+
+class TableAlreadyExistsException(DynamoDBError):
+    code = "TableAlreadyExistsException"
+
+
+class TableInUseException(DynamoDBError):
+    code = "TableInUseException"
+
+
+class BackupNotFoundException(DynamoDBError):
+    code = "BackupNotFoundException"
+
+
+class BackupInUseException(DynamoDBError):
+    code = "BackupInUseException"
+
+
+class ContinuousBackupsUnavailableException(DynamoDBError):
+    code = "ContinuousBackupsUnavailableException"
+
+
+class PointInTimeRecoveryUnavailableException(DynamoDBError):
+    code = "PointInTimeRecoveryUnavailableException"
+
+
+class InvalidRestoreTimeException(DynamoDBError):
+    code = "InvalidRestoreTimeException"
+
+
 class LimitExceededException(DynamoDBError):
     code = "LimitExceededException"
 

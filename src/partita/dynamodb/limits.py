@@ -1,7 +1,8 @@
 """DynamoDB's published limits, each with its source.
 
 Sources: [Q] Developer Guide, "Quotas in Amazon DynamoDB"; [A] API reference of the operation;
-[E] Developer Guide, "Expressions"; [C] Developer Guide, "DynamoDB item sizes and formats".
+[E] Developer Guide, "Expressions"; [C] Developer Guide, "DynamoDB item sizes and formats";
+[V] Developer Guide, "Vector indexes".
 """
 
 KB = 1024
@@ -38,12 +39,19 @@ GLOBAL_INDEXES = 20  # [Q] default quota per table
 LOCAL_INDEXES = 5  # [Q]
 INCLUDED_ATTRIBUTES = 100  # [Q] user-specified projected attributes over all indexes of a table
 INDEX_KEY_ATTRIBUTES = 4  # [Q] HASH attributes, and RANGE attributes, of one global index
+VECTOR_INDEXES = 5  # [V] per table
+VECTOR_DIMENSIONS = 4096  # [V] 1 to 4096
+VECTOR_INCLUDED_ATTRIBUTES = 20  # [V] NonKeyAttributes of one vector index
+VECTOR_FILTERS = 18  # INLINE_FILTER elements of a search schema; reported by users, not in [V]
+SEARCH_RESULTS = 100  # [V] TopK: 1 to 100
+VECTOR_REQUEST_BYTES = 1 * KB  # the least that a search or a write of a vector index is charged; measured
 ITEM_COLLECTION_GB = 10  # [Q] one partition key of a table with local indexes
 TABLES_PER_REGION = 2500  # [Q] default quota
 ACCOUNT_CAPACITY = 80_000  # [Q] default quota of provisioned read, and of write, units
 TABLE_CAPACITY = 40_000  # [Q] the same for one table
 TAGS = 50  # Developer Guide, "Tagging restrictions in DynamoDB"
 TAG_PAGE = 10  # tags in one response of ListTagsOfResource
+BACKUP_LIST = 100  # [A] ListBackups
 SCAN_SEGMENTS = 1_000_000  # [A] Scan: TotalSegments
 
 READ_UNIT_BYTES = 4 * KB  # [C]

@@ -10,7 +10,9 @@ from partita.dynamodb.limits import NUMBER_DIGITS, NUMBER_MAX_EXPONENT, NUMBER_M
 _CACHED_LENGTH = 20  # characters
 
 # Text that is canonical already, with few enough digits on either side of the point.
-_CANONICAL = re.compile(r"(?:0|-?[1-9][0-9]{0,37}|-?[1-9][0-9]{0,18}\.[0-9]{0,18}[1-9]|-?0\.[0-9]{0,36}[1-9])\Z").match
+_FORM = r"(?:0|-?[1-9][0-9]{0,37}|-?[1-9][0-9]{0,18}\.[0-9]{0,18}[1-9]|-?0\.[0-9]{0,36}[1-9])"
+_CANONICAL = re.compile(rf"{_FORM}\Z").match
+_ALL_CANONICAL = re.compile(rf"(?:{_FORM},)++\Z").match
 # Possessive: without it the time of a long numeral with a wrong last character grows with the square of its length.
 _NUMERAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?\Z").match
 
@@ -91,6 +93,23 @@ def _measure(text: str) -> tuple[str, int]:
 
 
 _cached_measure = lru_cache(maxsize=8192)(_measure)
+
+
+def measured_numbers(texts: list[str]) -> tuple[list[str], int]:
+    """The canonical forms of many numbers and the sum of their sizes, faster than one by one.
+
+    The list itself where all of them are canonical already.
+
+    >>> measured_numbers(["0", "123", "-12.5", "1000", "0.0005"])[1], measured_numbers(["1.0", "-0"])
+    (12, (['1', '0'], 3))
+    """
+    joined = ",".join(texts) + ","
+    if joined.count(",") != len(texts) or not _ALL_CANONICAL(joined):
+        texts = [canonical_number(text) for text in texts]
+        joined = ",".join(texts) + ","
+    unsigned = joined.replace("-", "").split(",")[:-1]
+    sizes = [(len(text) + 1) >> 1 if text[:2] == "0." and text[2:4] != "00" else number_size(text) for text in unsigned]
+    return texts, sum(sizes) + joined.count("-")
 
 
 def number_size(text: str) -> int:

@@ -4,8 +4,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from partita.dynamodb import backup_shapes, statement_shapes, stream_shapes, tag_shapes
 from partita.dynamodb import requests as q
-from partita.dynamodb import statement_shapes, stream_shapes, tag_shapes
 
 RequestType: TypeAlias = type[q.Request[Any]]
 
@@ -27,7 +27,10 @@ READS: frozenset[RequestType] = _STREAMS | {
     q.ListTables,
     q.Query,
     q.Scan,
+    q.SearchVectors,
     q.TransactGetItems,
+    backup_shapes.DescribeBackup,
+    backup_shapes.ListBackups,
     tag_shapes.DescribeEndpoints,
     tag_shapes.DescribeLimits,
     tag_shapes.ListTagsOfResource,
@@ -57,6 +60,10 @@ WRITES: frozenset[RequestType] = ITEM_WRITES | {
     q.UpdateContinuousBackups,
     q.UpdateTable,
     q.UpdateTimeToLive,
+    backup_shapes.CreateBackup,
+    backup_shapes.DeleteBackup,
+    backup_shapes.RestoreTableFromBackup,
+    backup_shapes.RestoreTableToPointInTime,
     tag_shapes.TagResource,
     tag_shapes.UntagResource,
 }

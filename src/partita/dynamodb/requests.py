@@ -21,6 +21,8 @@ from partita.dynamodb.shapes import (
     StreamSpecification,
     Tag,
     TimeToLiveSpecification,
+    VectorIndexDefinition,
+    VectorIndexUpdate,
     WarmThroughput,
 )
 from partita.dynamodb.values import AttributeValue, Item
@@ -53,7 +55,7 @@ class CreateTable(Request[r.CreateTableOutput]):
     on_demand_throughput: OnDemandThroughput | None = None
     global_table_source_arn: str | None = None
     global_table_settings_replication_mode: str | None = None
-    vector_indexes: Any = None
+    vector_indexes: list[VectorIndexDefinition] | None = None
 
 
 class DescribeTable(Request[r.DescribeTableOutput]):
@@ -85,7 +87,7 @@ class UpdateTable(Request[r.UpdateTableOutput]):
     multi_region_consistency: str | None = None
     global_table_witness_updates: Any = None
     global_table_settings_replication_mode: str | None = None
-    vector_index_updates: Any = None
+    vector_index_updates: list[VectorIndexUpdate] | None = None
 
 
 class UpdateTimeToLive(Request[r.UpdateTimeToLiveOutput]):
@@ -217,6 +219,18 @@ class Scan(Request[r.ScanOutput]):
     expression_attribute_names: dict[str, str] | None = None
     expression_attribute_values: Item | None = None
     consistent_read: bool | None = None
+
+
+class SearchVectors(Request[r.SearchVectorsOutput]):
+    table_name: str | None = None
+    index_name: str | None = None
+    search_vector: list[AttributeValue] | None = None
+    top_k: int | None = None
+    search_condition_expression: str | None = None
+    projection_expression: str | None = None
+    expression_attribute_names: dict[str, str] | None = None
+    expression_attribute_values: Item | None = None
+    return_consumed_capacity: str | None = None
 
 
 # Batches --------------------------------------------------------------------------------------------------------

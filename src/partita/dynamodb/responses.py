@@ -13,6 +13,7 @@ from partita.dynamodb.shapes import (
     TableDescription,
     TimeToLiveDescription,
     TimeToLiveSpecification,
+    VectorCapacity,
 )
 from partita.dynamodb.values import Item, OptionalRaw
 
@@ -100,6 +101,16 @@ class QueryOutput(PageOutput):
 
 class ScanOutput(PageOutput):
     pass
+
+
+class SearchVectorsResult(Shape):
+    item: OptionalRaw = None
+    score: float | None = None
+
+
+class SearchVectorsOutput(Shape):
+    search_results: list[SearchVectorsResult] | None = None
+    consumed_capacity: VectorCapacity | None = None
 
 
 class BatchGetItemOutput(Shape):

@@ -67,6 +67,26 @@ class SecondaryIndex(Shape):
     warm_throughput: WarmThroughput | None = None
 
 
+class VectorAttribute(Shape):
+    attribute_name: str | None = None
+
+
+class SearchSchemaElement(Shape):
+    attribute_name: str | None = None
+    search_schema_element_type: str | None = None
+
+
+class VectorIndexDefinition(Shape):
+    """A vector index in CreateTable, or in the Create action of UpdateTable."""
+
+    index_name: str | None = None
+    vector_attribute: VectorAttribute | None = None
+    search_schema: list[SearchSchemaElement] | None = None
+    projection: Projection | None = None
+    dimensions: int | None = None
+    distance_function: str | None = None
+
+
 class UpdateIndexAction(Shape):
     index_name: str | None = None
     provisioned_throughput: ProvisionedThroughput | None = None
@@ -81,6 +101,11 @@ class DeleteIndexAction(Shape):
 class IndexUpdate(Shape):
     create: SecondaryIndex | None = None
     update: UpdateIndexAction | None = None
+    delete: DeleteIndexAction | None = None
+
+
+class VectorIndexUpdate(Shape):
+    create: VectorIndexDefinition | None = None
     delete: DeleteIndexAction | None = None
 
 
@@ -122,10 +147,31 @@ class IndexDescription(Shape):
     index_arn: str | None = None
 
 
+class VectorIndexDescription(Shape):
+    index_name: str | None = None
+    search_schema: list[SearchSchemaElement] | None = None
+    projection: Projection | None = None
+    vector_attribute: VectorAttribute | None = None
+    dimensions: int | None = None
+    distance_function: str | None = None
+    index_status: str | None = None
+    backfilling: bool | None = None
+    index_size_bytes: int | None = None
+    item_count: int | None = None
+    index_arn: str | None = None
+
+
 class SSEDescription(Shape):
     status: str | None = None
     sse_type: str | None = msgspec.field(name="SSEType", default=None)
     kms_master_key_arn: str | None = msgspec.field(name="KMSMasterKeyArn", default=None)
+
+
+class RestoreSummary(Shape):
+    source_backup_arn: str | None = None
+    source_table_arn: str | None = None
+    restore_date_time: float | None = None
+    restore_in_progress: bool | None = None
 
 
 class TableDescription(Shape):
@@ -145,11 +191,13 @@ class TableDescription(Shape):
     stream_specification: StreamSpecification | None = None
     latest_stream_label: str | None = None
     latest_stream_arn: str | None = None
+    restore_summary: RestoreSummary | None = None
     sse_description: SSEDescription | None = msgspec.field(name="SSEDescription", default=None)
     table_class_summary: TableClassSummary | None = None
     deletion_protection_enabled: bool | None = None
     on_demand_throughput: OnDemandThroughput | None = None
     warm_throughput: WarmThroughputDescription | None = None
+    vector_indexes: list[VectorIndexDescription] | None = None
 
 
 class TimeToLiveSpecification(Shape):
@@ -185,6 +233,11 @@ class Capacity(Shape):
     write_capacity_units: float | None = None
 
 
+class VectorCapacity(Shape):
+    vector_search_request_bytes: float | None = None
+    vector_write_request_bytes: float | None = None
+
+
 class ConsumedCapacity(Shape):
     table_name: str | None = None
     capacity_units: float | None = None
@@ -193,3 +246,4 @@ class ConsumedCapacity(Shape):
     table: Capacity | None = None
     local_secondary_indexes: dict[str, Capacity] | None = None
     global_secondary_indexes: dict[str, Capacity] | None = None
+    vector_indexes: dict[str, VectorCapacity] | None = None

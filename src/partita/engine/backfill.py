@@ -5,13 +5,18 @@ next rows and moves the mark. Writes to items up to the mark update the index; w
 batch will add the item as it is then (`write.index_writes`).
 """
 
+from typing import TypeVar
+
 from msgspec.structs import replace
 
 from partita.engine.context import EngineContext
 from partita.engine.expiry import expiry_key
-from partita.engine.schema import StoredIndex, StoredTable, TableRecord
+from partita.engine.schema import IndexRecord, StoredIndex, StoredTable, TableRecord
+from partita.engine.vector_indexes import VectorIndexRecord, row_writes
 from partita.engine.write import ItemVersion, index_writes
 from partita.storage.contract import Row, StorageTransaction, Write
+
+AnyIndexRecord = TypeVar("AnyIndexRecord", IndexRecord, VectorIndexRecord)
 
 START = ""  # the mark of an index without rows
 BATCH = 500
@@ -19,7 +24,12 @@ BATCH = 500
 
 def is_unfinished(table: StoredTable) -> bool:
     record = table.record
-    return record.ttl_filled_to is not None or any(each.backfilled_to is not None for each in record.indexes)
+    return record.ttl_filled_to is not None or bool(_marks(record))
+
+
+def _marks(record: TableRecord) -> list[str]:
+    """The marks of the indexes that are being filled."""
+    return [each.backfilled_to for each in record.all_indexes() if each.backfilled_to is not None]
 
 
 def fill(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
@@ -27,7 +37,7 @@ def fill(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
     table = context.write_catalog.tables.get(name)
     if table is None or not is_unfinished(table):
         return False
-    marks = [each.backfilled_to for each in table.record.indexes if each.backfilled_to is not None]
+    marks = _marks(table.record)
     if table.record.ttl_filled_to is not None:
         marks.append(table.record.ttl_filled_to)
     mark = min(marks)
@@ -60,6 +70,9 @@ def _writes(table: StoredTable, mark: str, key: bytes, row: Row) -> list[Write]:
         if index.record.backfilled_to == mark
         for write, _ in index_writes(_complete(table, index), key, None, image)
     ]
+    for vectors in table.vector_indexes.values():
+        if vectors.record.backfilled_to == mark:  # not in the log: a search must wait for the end of the backfill
+            found.extend(row_writes(vectors, None, vectors.row(image.item, key)))
     if record.ttl_filled_to == mark and record.ttl_attribute and record.ttl_space:
         expiry = expiry_key(image.item, record.ttl_attribute, key)
         if expiry is not None:
@@ -75,11 +88,16 @@ def _complete(table: StoredTable, index: StoredIndex) -> StoredIndex:
 
 def _with_mark_moved(record: TableRecord, mark: str, reached: str | None) -> TableRecord:
     """The record with each mark at `mark` moved to `reached`, or removed at the end of the table."""
-    indexes = [
-        replace(each, backfilled_to=reached, status="ACTIVE" if reached is None else each.status)
-        if each.backfilled_to == mark
-        else each
-        for each in record.indexes
-    ]
     ttl = reached if record.ttl_filled_to == mark else record.ttl_filled_to
-    return replace(record, indexes=indexes, ttl_filled_to=ttl)
+    return replace(
+        record,
+        indexes=[_moved(each, mark, reached) for each in record.indexes],
+        vector_indexes=[_moved(each, mark, reached) for each in record.vector_indexes],
+        ttl_filled_to=ttl,
+    )
+
+
+def _moved(index: AnyIndexRecord, mark: str, reached: str | None) -> AnyIndexRecord:
+    if index.backfilled_to != mark:
+        return index
+    return replace(index, backfilled_to=reached, status="ACTIVE" if reached is None else index.status)

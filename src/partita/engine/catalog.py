@@ -49,8 +49,9 @@ class Catalog:
         self.version = -1
         self.tables: dict[str, StoredTable] = {}
         self.deleted: dict[str, StoredTable] = {}
+        self.restoring: dict[str, StoredTable] = {}
         with storage.transaction() as txn:
-            if not _exists(txn):
+            if not has_catalogue(txn):
                 txn.create_space(SPACE)
                 txn.create_space(TOKENS)
                 txn.apply([Write(SPACE, _STATE, None, Row(0, _encode(_State())))])
@@ -68,16 +69,23 @@ class Catalog:
             if version == self.version:
                 return
             tables: dict[str, StoredTable] = {}
+            restoring: dict[str, StoredTable] = {}
             for key, _, value in reader.range(SPACE, b"\1", None):
                 name = key.decode()
                 record = _decode_record(value)
                 known = self.tables.get(name)
-                tables[name] = known if known is not None and known.record == record else StoredTable(record)
+                found = known if known is not None and known.record == record else StoredTable(record)
+                (restoring if found.is_restoring else tables)[name] = found
             self.deleted = {
                 key.decode(): StoredTable(_decode_record(value))
                 for key, _, value in reader.range(SPACE, _DELETED, prefix_end(_DELETED))
             }
-            self.tables, self.version = tables, version
+            self.tables, self.restoring, self.version = tables, restoring, version
+
+    @property
+    def all_tables(self) -> dict[str, StoredTable]:
+        """The tables, and those that a restore is filling, which cannot be read or written yet."""
+        return self.tables | self.restoring if self.restoring else self.tables
 
     def table(self, name: str) -> StoredTable:
         """The table by name or ARN, for a read; refreshes before it reports an unknown one."""
@@ -94,7 +102,7 @@ class Catalog:
     def table_in_txn(self, name: str) -> StoredTable:
         """The table by name or ARN, for a write, whose transaction has refreshed the catalogue."""
         try:
-            return self.tables[table_of_arn(name) if name.startswith("arn:") else name]
+            return self.tables[name_of(name)]
         except KeyError:
             raise ResourceNotFoundException("Requested resource not found") from None
 
@@ -102,7 +110,8 @@ class Catalog:
         """Takes over the tables that a writer has committed, without reading them again."""
         if writing.version > self.version:
             with self._lock:
-                self.tables, self.deleted, self.version = writing.tables, writing.deleted, writing.version
+                self.tables, self.restoring, self.deleted = writing.tables, writing.restoring, writing.deleted
+                self.version = writing.version
 
     def invalidate(self) -> None:
         """Makes the next refresh load everything: the cache may have the changes of a failed transaction."""
@@ -114,11 +123,14 @@ class Catalog:
         existing = spaces_of(before) if before else set()
         self._write(txn, (record or before).name.encode(), record, wanted, existing)  # type: ignore[union-attr]
 
-    def delete_keeping_log(self, txn: StorageTransaction, record: TableRecord) -> None:
-        """Deletes a table but keeps its change log, for the readers of its streams."""
-        log = {record.changes}
-        self._write(txn, _deleted_key(record), record, log, log)
-        self._write(txn, record.name.encode(), None, log, spaces_of(record))
+    def delete(self, txn: StorageTransaction, record: TableRecord, *, keeps_items: bool) -> None:
+        """Deletes a table; its change log stays for the readers of its streams, and its items for a backup."""
+        wanted = {record.space} if keeps_items else set()
+        if record.streams:
+            log = {record.changes}
+            self._write(txn, _deleted_key(record), record, log, log)
+            wanted |= log
+        self._write(txn, record.name.encode(), None, wanted, spaces_of(record))
 
     def save_deleted(self, txn: StorageTransaction, record: TableRecord) -> None:
         """Writes the record of a deleted table."""
@@ -160,14 +172,16 @@ class Catalog:
 
 
 def stored_tables(reader: Reader) -> list[StoredTable]:
-    """The tables of one state of a storage."""
-    if not _exists(reader):
-        return []
+    """The tables of one state of a storage that has a catalogue."""
     return [StoredTable(_decode_record(value)) for _, _, value in reader.range(SPACE, b"\1", None)]
 
 
 def spaces_of(record: TableRecord) -> set[str]:
     spaces = {record.space, record.changes, *(index.space for index in record.indexes)}
+    spaces |= {space for index in record.vector_indexes for space in (index.space, index.log)}
+    spaces |= {each.saved for each in record.snapshots}
+    if record.recovery is not None:
+        spaces.add(record.recovery.history)
     return spaces | {record.ttl_space} if record.ttl_space else spaces
 
 
@@ -175,7 +189,8 @@ def _deleted_key(record: TableRecord) -> bytes:
     return _DELETED + record.id.encode()
 
 
-def _exists(reader: Reader) -> bool:
+def has_catalogue(reader: Reader) -> bool:
+    """Whether an engine has used the storage."""
     try:
         return reader.get(SPACE, _STATE) is not None
     except SpaceMissing:
@@ -194,6 +209,11 @@ def _cursor_key(txn: StorageTransaction) -> bytes:
 def _state(reader: Reader) -> _State:
     row = reader.get(SPACE, _STATE)
     return _decode_state(row.value) if row else _State()
+
+
+def name_of(name_or_arn: str) -> str:
+    """The name of a table that a request names, or its ARN does."""
+    return table_of_arn(name_or_arn) if name_or_arn.startswith("arn:") else name_or_arn
 
 
 def table_of_arn(arn: str) -> str:

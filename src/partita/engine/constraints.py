@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 
+from partita.dynamodb import backup_shapes as b
 from partita.dynamodb import requests as q
 from partita.dynamodb.exceptions import ValidationException
-from partita.dynamodb.limits import SCAN_SEGMENTS, TRANSACTION_ACTIONS
+from partita.dynamodb.limits import BACKUP_LIST, SCAN_SEGMENTS, TRANSACTION_ACTIONS
 
 MAX_REPORTED = 10
 MAX_MEMBERS = 1000  # of a list of structures, none of which may have as many in DynamoDB
@@ -234,6 +235,25 @@ _GLOBAL_INDEX = (
     _PROJECTION,
     _THROUGHPUT,
 )
+_VECTOR_INDEX = (
+    _NEW_INDEX_NAME,
+    Constraint(
+        "vector_attribute",
+        required=True,
+        children=(Constraint("attribute_name", required=True, min_length=1, max_length=255),),
+    ),
+    Constraint(
+        "search_schema",
+        min_length=1,
+        children=(
+            Constraint("attribute_name", required=True, min_length=1, max_length=255),
+            Constraint("search_schema_element_type", required=True, enum=("HASH", "INLINE_FILTER")),
+        ),
+    ),
+    _PROJECTION,
+    Constraint("dimensions", required=True, minimum=1),
+    Constraint("distance_function", required=True, enum=("COSINE", "DOT_PRODUCT", "EUCLIDEAN")),
+)
 _STREAM = Constraint(
     "stream_specification",
     children=(
@@ -247,6 +267,17 @@ _SSE = Constraint("sse_specification", children=(Constraint("sse_type", enum=("A
 TAG = (
     Constraint("key", required=True, min_length=1, max_length=128),
     Constraint("value", required=True, min_length=0, max_length=256),
+)
+
+_TARGET = Constraint("target_table_name", required=True, pattern=_NAME_PATTERN, min_length=3, max_length=255)
+_BACKUP_ARN = Constraint("backup_arn", required=True, min_length=37, max_length=1024)
+_OVERRIDES = (
+    Constraint("billing_mode_override", enum=("PROVISIONED", "PAY_PER_REQUEST")),
+    Constraint("global_secondary_index_override", children=_GLOBAL_INDEX),
+    Constraint("local_secondary_index_override", children=_LOCAL_INDEX),
+    Constraint("vector_index_override", children=_VECTOR_INDEX),
+    Constraint("provisioned_throughput_override", children=_UNITS),
+    Constraint("sse_specification_override", children=(Constraint("sse_type", enum=("AES256", "KMS")),)),
 )
 
 _CHECKED = (_TABLE, Constraint("condition_expression", required=True), _KEY, _ON_FAILURE)
@@ -293,6 +324,13 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
         _LIMIT,
         _TO_GET,
     ),
+    q.SearchVectors: (
+        _CONSUMED,
+        _TABLE,
+        Constraint("index_name", required=True),
+        Constraint("search_vector", required=True),
+        Constraint("top_k", required=True, minimum=1),
+    ),
     q.BatchGetItem: (_CONSUMED, Constraint("request_items", required=True)),
     q.BatchWriteItem: (_CONSUMED, _METRICS, Constraint("request_items", required=True)),
     q.TransactGetItems: (
@@ -321,6 +359,7 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
         Constraint("key_schema", required=True, min_length=1, max_length=2, children=_KEY_ELEMENT),
         Constraint("local_secondary_indexes", children=_LOCAL_INDEX),
         Constraint("global_secondary_indexes", children=_GLOBAL_INDEX),
+        Constraint("vector_indexes", children=_VECTOR_INDEX),
         _STREAM,
         _CLASS,
         _SSE,
@@ -336,6 +375,13 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
             children=(
                 Constraint("update", children=(_NEW_INDEX_NAME, _THROUGHPUT)),
                 Constraint("create", children=_GLOBAL_INDEX),
+                Constraint("delete", children=(_NEW_INDEX_NAME,)),
+            ),
+        ),
+        Constraint(
+            "vector_index_updates",
+            children=(
+                Constraint("create", children=_VECTOR_INDEX),
                 Constraint("delete", children=(_NEW_INDEX_NAME,)),
             ),
         ),
@@ -362,7 +408,36 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
         ),
     ),
     q.DescribeContinuousBackups: (_TABLE,),
-    q.UpdateContinuousBackups: (),
+    q.UpdateContinuousBackups: (
+        _TABLE,
+        Constraint(
+            "point_in_time_recovery_specification",
+            required=True,
+            children=(
+                Constraint("point_in_time_recovery_enabled", required=True),
+                Constraint("recovery_period_in_days", minimum=1, maximum=35),
+            ),
+        ),
+    ),
+    b.RestoreTableToPointInTime: (
+        Constraint("source_table_arn", min_length=1, max_length=1024),
+        Constraint("source_table_name", pattern=_NAME_PATTERN, min_length=3, max_length=255),
+        _TARGET,
+        *_OVERRIDES,
+    ),
+    b.RestoreTableFromBackup: (_TARGET, _BACKUP_ARN, *_OVERRIDES),
+    b.CreateBackup: (
+        _TABLE,
+        Constraint("backup_name", required=True, pattern=_NAME_PATTERN, min_length=3, max_length=255),
+    ),
+    b.DescribeBackup: (_BACKUP_ARN,),
+    b.DeleteBackup: (_BACKUP_ARN,),
+    b.ListBackups: (
+        Constraint("table_name", pattern=_NAME_PATTERN, min_length=1, max_length=1024, is_table_name=True),
+        Constraint("limit", minimum=1, maximum=BACKUP_LIST),
+        Constraint("exclusive_start_backup_arn", min_length=37, max_length=1024),
+        Constraint("backup_type", enum=("USER", "SYSTEM", "AWS_BACKUP", "ALL")),
+    ),
 }
 
 _FAST_CHECKS = {request: _FastCheck(members) for request, members in MEMBERS.items()}

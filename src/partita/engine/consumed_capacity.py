@@ -3,7 +3,7 @@
 import msgspec
 
 from partita.dynamodb.capacity import read_units
-from partita.dynamodb.shapes import Capacity, ConsumedCapacity
+from partita.dynamodb.shapes import Capacity, ConsumedCapacity, VectorCapacity
 from partita.engine.schema import StoredTable
 
 
@@ -13,14 +13,22 @@ class TableUsage(msgspec.Struct):
     table: StoredTable
     units: float = 0.0
     indexes: dict[str, float] = msgspec.field(default_factory=dict)
+    vectors: dict[str, float] | None = None  # bytes written to vector indexes
 
     def add_index(self, name: str, units: float) -> None:
         self.indexes[name] = self.indexes.get(name, 0.0) + units
+
+    def add_vectors(self, name: str, size: float) -> None:
+        if self.vectors is None:
+            self.vectors = {}
+        self.vectors[name] = self.vectors.get(name, 0.0) + size
 
     def add(self, other: "TableUsage") -> None:
         self.units += other.units
         for name, units in other.indexes.items():
             self.add_index(name, units)
+        for name, size in (other.vectors or {}).items():
+            self.add_vectors(name, size)
 
 
 def consumed_capacity(usage: TableUsage, mode: str | None, kind: str | None = None) -> ConsumedCapacity | None:
@@ -34,6 +42,10 @@ def consumed_capacity(usage: TableUsage, mode: str | None, kind: str | None = No
         reply.table = _capacity(usage.units, kind)
         reply.local_secondary_indexes = _of_indexes(usage, False, kind)
         reply.global_secondary_indexes = _of_indexes(usage, True, kind)
+        if usage.vectors:
+            reply.vector_indexes = {
+                name: VectorCapacity(vector_write_request_bytes=size) for name, size in usage.vectors.items()
+            }
     return reply
 
 

@@ -5,8 +5,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from partita.engine.catalog import Catalog
+from partita.dynamodb.exceptions import ResourceInUseException
+from partita.engine.catalog import Catalog, name_of
 from partita.engine.schema import StoredTable
+from partita.engine.vector_memory import VectorMemory
 from partita.storage.contract import Storage, StorageTransaction
 
 Job: TypeAlias = Callable[[StorageTransaction], Any]
@@ -20,6 +22,7 @@ class EngineContext(msgspec.Struct, frozen=True):
     clock: Callable[[], float]
     region: str = "us-east-1"
     account: str = "000000000000"
+    vectors: VectorMemory = msgspec.field(default_factory=VectorMemory)
 
     def table(self, name: str | None) -> StoredTable:
         """The table by name or ARN, for a read."""
@@ -29,6 +32,13 @@ class EngineContext(msgspec.Struct, frozen=True):
     def table_for_write(self, name: str | None) -> StoredTable:
         """The table by name or ARN, for a write inside its transaction."""
         return self.write_catalog.table_in_txn(name or "")
+
+    def check_not_restoring(self, name: str | None) -> None:
+        """Rejects a change of a table that a restore is filling, inside the transaction of the change."""
+        if self.write_catalog.restoring and name_of(name or "") in self.write_catalog.restoring:
+            raise ResourceInUseException(
+                f"Attempt to change a resource which is still in use: Table is being created: {name}"
+            )
 
     def with_frozen_clock(self) -> "EngineContext":
         """The same context with a stopped clock: all writes of a transaction have one time."""

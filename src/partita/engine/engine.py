@@ -21,6 +21,7 @@ from partita.engine.context import EngineContext, Job
 from partita.engine.maintenance import Maintenance
 from partita.engine.operations import READERS, WRITERS, select_reader
 from partita.engine.recorded_reads import RecordingEngine
+from partita.engine.vector_memory import VECTOR_MEMORY_BYTES, VectorMemory
 from partita.engine.writer import Writer
 from partita.errors import SpaceMissing, StorageBusy, StorageClosed, StorageError, UsedAfterFork
 from partita.storage import after_fork
@@ -42,9 +43,15 @@ class Engine:
         region: str = "us-east-1",
         account: str = "000000000000",
         maintain: bool = True,
+        vector_memory: int = VECTOR_MEMORY_BYTES,
     ) -> None:
-        """`maintain=False` leaves background work, such as TTL, to calls of `maintenance.step()`."""
-        self._context = EngineContext(storage, Catalog(storage), Catalog(storage), clock, region, account)
+        """`maintain=False` leaves background work, such as TTL, to calls of `maintenance.step()`.
+
+        `vector_memory` is how many bytes of vectors stay in memory; a larger vector index is searched from storage.
+        """
+        self._context = EngineContext(
+            storage, Catalog(storage), Catalog(storage), clock, region, account, VectorMemory(vector_memory)
+        )
         self._writer = Writer(self._context)
         self.maintenance = Maintenance(self._context, self._writer)
         self._maintains = maintain
@@ -113,9 +120,21 @@ class Engine:
         return self._context.storage.waits_for_disk
 
     @property
+    def path(self) -> str | None:
+        """The path of the database file; None in memory."""
+        path: str | None = getattr(self._context.storage, "path", None)
+        return path
+
+    @property
     def cursor_key(self) -> bytes:
         """The key that signs the cursors of stores on this database; it is stored with the data."""
         return self._context.catalog.cursor_key
+
+    def history_bytes(self, table_name: str) -> int:
+        """The size of a table's history, for its stream and for point-in-time recovery."""
+        from partita.engine.history import history_bytes
+
+        return history_bytes(self._context.storage, self._context.table(table_name).record)
 
     def version(self) -> int:
         """A number that changes with every commit of any process; two threads may have different ones of one state."""
@@ -157,7 +176,11 @@ class Engine:
             self._start_maintenance()
 
     def _start_maintenance(self) -> None:
-        if self._maintains and not self.maintenance.is_running and self.maintenance.is_needed():
+        if not self._maintains:
+            return
+        if self.maintenance.is_running:
+            self.maintenance.wake()
+        elif self.maintenance.is_needed():
             self.maintenance.start()
 
 

@@ -1,4 +1,4 @@
-"""Background work: deletes expired items, trims old change records and tokens, fills new indexes.
+"""Background work: deletes expired items, trims old change records and tokens, fills new indexes, restores tables.
 
 All of it goes through the writer like any other write, in batches small enough not to delay other writes. A thread
 calls `step` while there is work; tests call it themselves.
@@ -6,6 +6,7 @@ calls `step` while there is work; tests call it themselves.
 
 import threading
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -13,17 +14,26 @@ from msgspec.structs import replace
 from partita.dynamodb.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS, TOKEN_SECONDS
 from partita.engine.backfill import fill, is_unfinished
 from partita.engine.catalog import TOKENS
-from partita.engine.change_log import last_number, moved_marks, oldest_number
+from partita.engine.change_log import last_number, moved_marks, number_key, oldest_number
 from partita.engine.context import EngineContext
 from partita.engine.expiry import due_range
-from partita.engine.schema import StoredStream, TableRecord
+from partita.engine.history import DAY, archive, is_due
+from partita.engine.restore_steps import fail_restore, restore_step
+from partita.engine.schema import SnapshotRecord, StoredStream, TableRecord
+from partita.engine.table_backups import backup_step, backups, drop_expired_backups, fail_backup
+from partita.engine.vector_indexes import LOG_RECORDS, StoredVectorIndex, outdated_records
 from partita.engine.write import load_version, writes_for
 from partita.engine.writer import Writer
-from partita.errors import PartitaError, SpaceMissing
+from partita.errors import CorruptRow, PartitaError, SpaceMissing
 from partita.storage.contract import Reader, Row, StorageTransaction, Write
+
+if TYPE_CHECKING:
+    import logging
 
 BATCH = 200
 SECONDS_BETWEEN = 1.0
+BACKUP_SECONDS = 600.0  # between two looks at the backups of deleted tables
+_KEEP = STREAM_RETENTION_SECONDS + ITERATOR_SECONDS  # as long as an iterator may point at a record
 _decode = msgspec.json.decode
 _encode = msgspec.json.encode
 
@@ -35,10 +45,12 @@ class Maintenance:
         self._context = context
         self._writer = writer
         self._stop = threading.Event()
+        self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._tokens_from = b""
         self._tokens_due = 0.0
+        self._backups_due = 0.0
 
     def step(self) -> bool:
         """Does one batch of each kind of work; true when more of it is due."""
@@ -47,13 +59,47 @@ class Maintenance:
         for table in list(self._context.catalog.tables.values()):
             if is_unfinished(table):
                 more |= self._writer.run(partial(fill, self._context, table.name))
+            for snapshot in table.record.snapshots:
+                if snapshot.backup is not None:
+                    more |= self._back_up(table.name, snapshot)
             if table.record.ttl_space is not None:
                 more |= self._writer.run(partial(expire, self._context, table.name))
+            if is_due(self._context.storage, table, self._context.clock()):
+                more |= self._writer.run(partial(archive, self._context, table.name))
             if table.record.streams or _has_rows(self._context.storage, table.record.changes):
                 more |= self._writer.run(partial(trim, self._context, table.name))
+            if any(_is_long(self._context.storage, index) for index in table.vector_indexes.values()):
+                more |= self._writer.run(partial(trim_vector_logs, self._context, table.name))
+        for name in list(self._context.catalog.restoring):
+            more |= self._restore(name)
         if self._context.catalog.deleted:
             self._writer.run(partial(drop_deleted_logs, self._context))
+        self._drop_backups()
         return self._drop_tokens() or more
+
+    def _back_up(self, name: str, snapshot: SnapshotRecord) -> bool:
+        try:
+            return bool(self._writer.run(partial(backup_step, self._context, name, snapshot)))
+        except CorruptRow as error:
+            self._writer.run(partial(fail_backup, self._context, name, snapshot))
+            _log().error("the backup of %s failed, and is dropped: %s", name, error)
+            return False
+
+    def _restore(self, name: str) -> bool:
+        try:
+            return bool(self._writer.run(partial(restore_step, self._context, name)))
+        except CorruptRow as error:
+            self._writer.run(partial(fail_restore, self._context, name, str(error)))
+            _log().error("the restore of %s failed; delete the table: %s", name, error)
+            return False
+
+    def _drop_backups(self) -> None:
+        """Looks for backups that have expired, now and then."""
+        now = self._context.clock()
+        if not self._backups_due - BACKUP_SECONDS <= now < self._backups_due:
+            self._backups_due = now + BACKUP_SECONDS
+            if any(each.expires is not None for each in backups(self._context.storage)):
+                self._writer.run(partial(drop_expired_backups, self._context))
 
     def _drop_tokens(self) -> bool:
         """Drops one batch of tokens. They are not sorted by time, so all are read, and then none for a while."""
@@ -69,9 +115,10 @@ class Maintenance:
         """Whether there is any background work."""
         catalog, storage = self._context.catalog, self._context.storage
         return (
-            bool(catalog.deleted)
+            bool(catalog.deleted or catalog.restoring)
             or any(_needs(table.record) for table in catalog.tables.values())
             or _has_rows(storage, TOKENS)
+            or any(each.expires is not None for each in backups(storage))
             or any(_has_rows(storage, table.record.changes) for table in catalog.tables.values())
         )
 
@@ -86,8 +133,13 @@ class Maintenance:
                 self._thread = threading.Thread(target=self._work, name="partita-maintenance", daemon=True)
                 self._thread.start()
 
+    def wake(self) -> None:
+        """Has the thread look for work at once."""
+        self._wake.set()
+
     def stop(self) -> None:
         self._stop.set()
+        self._wake.set()
         if self._thread is not None and self._thread.is_alive():  # an interrupt may come before its start
             self._thread.join()
 
@@ -102,12 +154,19 @@ class Maintenance:
                 more = self.step()
             except PartitaError:  # a busy or full disk; the next round tries again
                 more = False
-            except Exception:
-                import logging
-
-                logging.getLogger("partita.engine").exception("background work failed; it is tried again")
+            except BaseException:  # noqa: BLE001 - it is logged, and nothing may end the thread
+                _log().exception("background work failed; it is tried again")
                 more = False
-            self._stop.wait(0.0 if more else SECONDS_BETWEEN)
+            if not more:
+                self._wake.wait(SECONDS_BETWEEN)
+            self._wake.clear()
+
+
+def _log() -> "logging.Logger":
+    """Imported when it is needed: a short program does not need it."""
+    import logging
+
+    return logging.getLogger("partita.engine")
 
 
 def _has_rows(reader: Reader, space: str) -> bool:
@@ -118,7 +177,9 @@ def _has_rows(reader: Reader, space: str) -> bool:
 
 
 def _needs(record: TableRecord) -> bool:
-    return bool(record.ttl_space or record.streams) or any(each.backfilled_to is not None for each in record.indexes)
+    return bool(
+        record.ttl_space or record.streams or record.vector_indexes or record.recovery or record.snapshots
+    ) or any(each.backfilled_to is not None for each in record.indexes)
 
 
 def expire(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
@@ -146,20 +207,46 @@ def trim(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
     table = context.write_catalog.tables.get(name)
     if table is None:
         return False
-    keep = STREAM_RETENTION_SECONDS + ITERATOR_SECONDS  # as long as an iterator may point at one
     now = context.clock()
-    oldest = oldest_number(table.record, now, keep)
-    old = _batch(txn, table.record.changes, oldest.to_bytes(8, "big"))
+    oldest = oldest_number(table.record, now, _KEEP)
+    recovery = table.record.recovery
+    old = [] if recovery else _batch(txn, table.record.changes, number_key(oldest))  # otherwise they are archived
     txn.apply(Write(table.record.changes, key, row, None) for key, row in old)
     has_more = len(old) == BATCH
     record = replace(
         table.record,
         streams=[each for each in _dated(table.record.streams, now) if not _has_ended(each, now)],
-        log_marks=moved_marks(table.record, last_number(txn, table), now, 0 if has_more else oldest),
+        log_marks=moved_marks(
+            table.record, last_number(txn, table), now, 0 if has_more else _oldest(table.record, now)
+        ),
+        recovery=replace(recovery, since=min(recovery.since, now)) if recovery else None,
     )
     if record != table.record:
         context.write_catalog.save(txn, record, table.record)
     return has_more
+
+
+def _oldest(record: TableRecord, now: float) -> int:
+    """The lowest number that the streams or the history of a table need."""
+    keep = max(_KEEP, record.recovery.days * DAY if record.recovery else 0.0)
+    return oldest_number(record, now, keep)
+
+
+def _is_long(reader: Reader, index: StoredVectorIndex) -> bool:
+    try:
+        return reader.totals(index.log).rows > LOG_RECORDS + BATCH
+    except SpaceMissing:  # another process has just dropped it
+        return False
+
+
+def trim_vector_logs(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
+    """Drops the oldest records of the logs of vector indexes."""
+    table = context.write_catalog.tables.get(name)
+    if table is None:
+        return False
+    old = [outdated_records(txn, index, LOG_RECORDS) for index in table.vector_indexes.values()]
+    txn.apply(write for writes in old for write in writes)
+    return any(len(writes) == LOG_RECORDS for writes in old)
 
 
 def _dated(streams: list[StoredStream], now: float) -> list[StoredStream]:

@@ -162,6 +162,11 @@ class _RecordingReader:
         rows: Iterator[tuple[bytes, int, bytes]] = self.storage.range(space, low, high, reverse=reverse)
         return rows
 
+    def last_key(self, space: str) -> bytes | None:
+        self.reads.is_complete = False
+        key: bytes | None = self.storage.last_key(space)
+        return key
+
     def totals(self, space: str) -> Totals:
         self.reads.is_complete = False
         totals: Totals = self.storage.totals(space)

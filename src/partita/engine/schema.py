@@ -18,6 +18,7 @@ from partita.dynamodb.shapes import (
 )
 from partita.dynamodb.values import AttributeValue, Item, type_of
 from partita.engine import key_encoding
+from partita.engine.vector_indexes import StoredVectorIndex, VectorIndexRecord
 
 _SHORT = SORT_KEY_BYTES // 4  # characters, of at most four bytes each
 
@@ -57,6 +58,36 @@ class LogMark(msgspec.Struct, frozen=True, array_like=True):
     at: float
 
 
+class RecoveryRecord(msgspec.Struct, kw_only=True, frozen=True):
+    """Point-in-time recovery of a table: since when, for how many days, and the space of its compressed history."""
+
+    since: float
+    days: int
+    history: str
+
+
+class SnapshotRecord(msgspec.Struct, kw_only=True, frozen=True):
+    """A snapshot of a table that is being copied (`snapshots`): its saved items, and how far the copy is."""
+
+    saved: str  # the space of items that have changed since, as they were
+    copied_to: str = ""  # hex of the last storage key that has been copied
+    backup: str | None = None  # the id of the backup that it is copied to; None: to a table
+
+
+class RestoreRecord(msgspec.Struct, kw_only=True, frozen=True):
+    """The restore that created a table; it is running until the table has all of its items."""
+
+    at: float
+    source: str  # the name of the table
+    source_arn: str
+    backup: str | None = None  # the ARN of a backup
+    is_running: bool = True
+    error: str | None = None  # of a restore that has failed
+    saved: str | None = None  # the snapshot of the source
+    undo_below: int | None = None  # changes below this number may have to be undone; None: all are
+    copied_to: str = ""  # of a backup, as SnapshotRecord.copied_to
+
+
 class TableRecord(msgspec.Struct, kw_only=True, frozen=True):
     """The record of a table in the catalogue."""
 
@@ -83,6 +114,13 @@ class TableRecord(msgspec.Struct, kw_only=True, frozen=True):
     ttl_space: str | None = None
     ttl_filled_to: str | None = None  # as IndexRecord.backfilled_to
     log_marks: list[LogMark] = []  # while the clock is behind the numbers of the change log
+    vector_indexes: list[VectorIndexRecord] = []
+    recovery: RecoveryRecord | None = None
+    snapshots: list[SnapshotRecord] = []
+    restore: RestoreRecord | None = None
+
+    def all_indexes(self) -> list[IndexRecord | VectorIndexRecord]:
+        return [*self.indexes, *self.vector_indexes]
 
 
 class KeySchemaAttribute(NamedTuple):
@@ -181,9 +219,15 @@ class StoredTable:
         types = {each.attribute_name or "": each.attribute_type or "" for each in record.attributes}
         self.keys = KeySchema(record.key_schema, types)
         self.indexes = {each.name: StoredIndex(each, self.keys, types) for each in record.indexes}
+        self.vector_indexes = {
+            each.name: StoredVectorIndex(each, self.keys.names, types)
+            for each in sorted(record.vector_indexes, key=lambda each: each.name)
+        }
         self.has_local_indexes = any(not each.is_global for each in record.indexes)
         self.stream = next((each for each in record.streams if each.closed is None), None)
-        self.is_logged = self.stream is not None
+        self.is_logged = self.stream is not None or record.recovery is not None
+        self.is_restoring = record.restore is not None and record.restore.is_running
+        self.snapshots = [(each.saved, bytes.fromhex(each.copied_to)) for each in record.snapshots]
         self._partition_name = self.keys.partition[0].name
         self._sort_name = self.keys.sort[0].name if self.keys.sort else None
         self._text_keys = len(self.keys.all) if all(key.type == "S" for key in self.keys.all) else -1
@@ -241,6 +285,13 @@ class StoredTable:
                 check_key_value(name, value, self._partition_name == name)
         if self.indexes:
             self.check_index_keys(item)
+        if self.vector_indexes:
+            self.check_vectors(item)
+
+    def check_vectors(self, item: Item, touched: frozenset[str] | None = None) -> None:
+        """Checks the vectors and search attributes of a new item, or those that an update has touched."""
+        for index in self.vector_indexes.values():
+            index.check_item(item, touched)
 
     def check_index_keys(self, item: Item) -> None:
         for index, (name, kind) in self.index_keys:

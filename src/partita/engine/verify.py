@@ -1,15 +1,20 @@
 """Checks a database for consistency, and repairs what can be derived from its items:
 
     items   --- stored at their keys, in canonical form, with their size and their checksum
-    indexes --- one row for each item with the index's keys, and no other rows
+    indexes --- one row for each item with the index's keys, or its vector, and no other rows
     expiry  --- the same for the order of expiry
+    history --- records that can be read, in blocks whose keys are their numbers
     totals  --- the stored numbers of rows and bytes are those counted
 
 The check reads a snapshot and changes nothing, so it can run while the database is in use, and on a file that cannot be
 written. Indexes, expiry and totals follow from the items, so they can be built again. A damaged item cannot: it is set
-aside, so that its key can be written again. An item whose key alone is damaged is stored under its own key again.
+aside, so that its key can be written again. An item whose key alone is damaged is stored under its own key again. Where
+a record of the history is damaged, no earlier moment can be restored: the recovery window begins again.
 """
 
+import struct
+import time
+import zlib
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -18,10 +23,13 @@ from msgspec.structs import replace
 
 from partita.dynamodb.canonical import checked_item
 from partita.dynamodb.values import Item
-from partita.engine.catalog import Catalog, stored_tables
-from partita.engine.change_log import LogRecord
+from partita.engine.catalog import Catalog, has_catalogue, stored_tables
+from partita.engine.change_log import decode_undo, number_key
 from partita.engine.expiry import expiry_key
+from partita.engine.history import read_block
 from partita.engine.schema import StoredIndex, StoredTable
+from partita.engine.table_backups import BackupRecord, backup_rows, backups
+from partita.engine.vector_indexes import StoredVectorIndex
 from partita.engine.write import ItemVersion, decode_item, derived_writes
 from partita.errors import CorruptRow, PartitaError
 from partita.storage.contract import DamagedRow, Reader, Row, Storage, StorageTransaction, Totals
@@ -31,8 +39,12 @@ _encode = msgspec.json.encode
 
 def find_problems(reader: Reader) -> Iterator[str]:
     """Yields one sentence for each inconsistency of a snapshot."""
+    if not has_catalogue(reader):
+        return
     for table in stored_tables(reader):
         yield from _table_problems(reader, table)
+    for backup in backups(reader):
+        yield from _backup_problems(reader, backup)
 
 
 class Damage(NamedTuple):
@@ -53,10 +65,11 @@ def repair(storage: Storage, set_aside: Callable[[list[Damage]], None]) -> list[
     damaged: list[Damage] = []
     with storage.transaction() as txn:
         catalog.refresh(txn)
-        for table in list(catalog.tables.values()):
+        for table in list(catalog.all_tables.values()):
             if _has_problems(txn, table):
-                damaged.extend(_remove_damage(txn, table))
-                repaired.extend(_rebuild(catalog, txn, table))
+                removed = list(_remove_damage(txn, table))
+                damaged.extend(removed)
+                repaired.extend(_rebuild(catalog, txn, _with_new_window(table) if _has_gaps(removed) else table))
         if damaged:
             set_aside(damaged)
     return repaired
@@ -68,6 +81,22 @@ def _remove_damage(txn: StorageTransaction, table: StoredTable) -> Iterator[Dama
 
     yield from (Damage(table.name, "item", row) for row in txn.repair_rows(table.space, key_of_item))
     yield from (Damage(table.name, "change", row) for row in txn.repair_rows(table.record.changes, lambda _: None))
+    if table.record.recovery is not None:
+        damaged = txn.repair_rows(table.record.recovery.history, lambda _: None)
+        yield from (Damage(table.name, "history", row) for row in damaged)
+
+
+def _has_gaps(removed: list[Damage]) -> bool:
+    """Whether a part of the history is missing now."""
+    return any(each.kind in ("change", "history") for each in removed)
+
+
+def _with_new_window(table: StoredTable) -> StoredTable:
+    """The table with a recovery window that begins now."""
+    recovery = table.record.recovery
+    if recovery is None:
+        return table
+    return StoredTable(replace(table.record, recovery=replace(recovery, since=time.time())))
 
 
 def _has_problems(reader: Reader, table: StoredTable) -> bool:
@@ -80,19 +109,27 @@ def _has_problems(reader: Reader, table: StoredTable) -> bool:
 def _rebuild(catalog: Catalog, txn: StorageTransaction, table: StoredTable) -> list[str]:
     """Replaces the spaces of the indexes by new ones, filled from the items."""
     record, ttl_space = table.record, table.record.ttl_space
-    spaces = catalog.new_spaces(txn, len(record.indexes) + (ttl_space is not None))
-    indexes = [replace(each, space=space) for each, space in zip(record.indexes, spaces, strict=False)]
-    rebuilt = replace(record, indexes=indexes, ttl_space=spaces[-1] if ttl_space is not None else None)
+    vectors = record.vector_indexes
+    spaces = iter(catalog.new_spaces(txn, len(record.indexes) + 2 * len(vectors) + (ttl_space is not None)))
+    indexes = [replace(each, space=next(spaces)) for each in record.indexes]
+    rebuilt = replace(
+        record,
+        indexes=indexes,
+        vector_indexes=[replace(each, space=next(spaces), log=next(spaces)) for each in vectors],
+        ttl_space=next(spaces) if ttl_space is not None else None,
+    )
     catalog.save(txn, rebuilt, record)
     fresh = StoredTable(rebuilt)
     for storage_key, weight, value in txn.range(fresh.space, b"", None):
         txn.apply(derived_writes(fresh, storage_key, ItemVersion(Row(weight, value))))
-    txn.recount(fresh.space)
-    return [f"{table.name}.{each.name}" for each in indexes] + [f"{table.name}: totals"]
+    for space in (fresh.space, record.changes, *([record.recovery.history] if record.recovery else [])):
+        txn.recount(space)
+    return [f"{table.name}.{each.name}" for each in record.all_indexes()] + [f"{table.name}: totals"]
 
 
 def _table_problems(reader: Reader, table: StoredTable) -> Iterator[str]:
-    expected: dict[str, dict[bytes, Row]] = {index.space: {} for index in table.indexes.values()}
+    all_indexes: list[StoredIndex | StoredVectorIndex] = [*table.indexes.values(), *table.vector_indexes.values()]
+    expected: dict[str, dict[bytes, Row]] = {index.space: {} for index in all_indexes}
     expiry: dict[bytes, Row] = {}
     rows = weight = 0
     for storage_key, size, value in reader.range(table.space, b"", None):
@@ -112,10 +149,12 @@ def _table_problems(reader: Reader, table: StoredTable) -> Iterator[str]:
             yield f"{where}: stored at a key that is not its own"
         for index in table.indexes.values():
             _expect_index_row(index, item, storage_key, expected[index.space])
+        for vectors in table.vector_indexes.values():
+            _expect_vector_row(vectors, item, storage_key, expected[vectors.space])
         _expect_expiry(table, item, storage_key, expiry)
     yield from _total_problems(reader, table.name, table.space, Totals(rows, weight))
-    for index in table.indexes.values():
-        yield from _index_problems(reader, f"{table.name}.{index.name}", index.space, expected[index.space])
+    for each in all_indexes:
+        yield from _index_problems(reader, f"{table.name}.{each.name}", each.space, expected[each.space])
     if table.record.ttl_space is not None:
         yield from _index_problems(reader, f"{table.name}: order of expiry", table.record.ttl_space, expiry)
     yield from _change_problems(reader, table)
@@ -128,6 +167,12 @@ def _expect_index_row(index: StoredIndex, item: Item, storage_key: bytes, expect
     if key is not None:
         row = index.project(item)
         expected[key] = Row(checked_item(row)[1], _encode(row))
+
+
+def _expect_vector_row(index: StoredVectorIndex, item: Item, storage_key: bytes, expected: dict[bytes, Row]) -> None:
+    found = None if index.is_ahead(storage_key) else index.row(item, storage_key)
+    if found is not None:
+        expected[found.key] = found.row
 
 
 def _expect_expiry(table: StoredTable, item: Item, storage_key: bytes, expiry: dict[bytes, Row]) -> None:
@@ -168,8 +213,67 @@ def _total_problems(reader: Reader, name: str, space: str, counted: Totals) -> I
 
 
 def _change_problems(reader: Reader, table: StoredTable) -> Iterator[str]:
-    for key, _, value in reader.range(table.record.changes, b"", None):
+    rows = weight = 0
+    for key, size, value in reader.range(table.record.changes, b"", None):
+        rows, weight = rows + 1, weight + size
+        yield from _record_problems(table, int.from_bytes(key, "big"), value)
+    yield from _total_problems(reader, f"{table.name}: change log", table.record.changes, Totals(rows, weight))
+    if table.record.recovery is not None:
+        yield from _history_problems(reader, table, table.record.recovery.history)
+    for snapshot in table.record.snapshots:
+        yield from _saved_problems(reader, table, snapshot.saved)
+
+
+def _record_problems(table: StoredTable, number: int, value: bytes) -> Iterator[str]:
+    try:
+        undo = decode_undo(table, value)
+        if undo.old is not None and table.keys.storage_key(decode_item(undo.old.value)) != undo.storage_key:
+            yield f"{table.name}: change {number} has the image of another item"
+    except (msgspec.MsgspecError, KeyError, struct.error) as error:
+        yield f"{table.name}: change {number} cannot be read: {error}"
+
+
+def _history_problems(reader: Reader, table: StoredTable, space: str) -> Iterator[str]:
+    rows = weight = last = 0
+    for key, size, value in reader.range(space, b"", None):
+        rows, weight = rows + 1, weight + size
         try:
-            msgspec.json.decode(value, type=LogRecord)
-        except msgspec.MsgspecError as error:
-            yield f"{table.name}: change {int.from_bytes(key, 'big')} cannot be read: {error}"
+            records = list(read_block(value))
+        except (zlib.error, struct.error) as error:
+            yield f"{table.name}: history at {key.hex()} cannot be read: {error}"
+            continue
+        numbers = [number for number, _ in records]
+        if key != number_key(numbers[0]) + number_key(numbers[-1]) or [last, *numbers] != sorted({last, *numbers}):
+            yield f"{table.name}: history at {key.hex()} has records of other numbers"
+        last = numbers[-1]
+        for number, record in records:
+            yield from _record_problems(table, number, record)
+    yield from _total_problems(reader, f"{table.name}: history", space, Totals(rows, weight))
+
+
+def _backup_problems(reader: Reader, backup: BackupRecord) -> Iterator[str]:
+    name, table = f"backup {backup.name} of {backup.table.name}", StoredTable(backup.table)
+    items = size = 0
+    mark: str | None = ""
+    while mark is not None:
+        try:
+            rows, reached = backup_rows(reader, backup, mark)
+            items, size = items + len(rows), size + sum(row.weight for _, row in rows)
+            wrong = [key.hex() for key, row in rows if table.keys.storage_key(decode_item(row.value)) != key]
+        except (zlib.error, struct.error, msgspec.MsgspecError, KeyError) as error:
+            yield f"{name}: cannot be read: {error}"
+            return
+        yield from (f"{name}: item at {key} is stored at a key that is not its own" for key in wrong)
+        mark = None if reached is None else reached.hex()
+    if backup.is_available and (items, size) != (backup.items, backup.size):
+        yield f"{name}: has {items} items of {size} bytes, and had {backup.items} of {backup.size}"
+
+
+def _saved_problems(reader: Reader, table: StoredTable, space: str) -> Iterator[str]:
+    """The items that a running copy of the table has saved."""
+    for key, _, value in reader.range(space, b"", None):
+        try:
+            if value and table.keys.storage_key(decode_item(value)) != key:
+                yield f"{table.name}: saved item at {key.hex()} is stored at a key that is not its own"
+        except (msgspec.MsgspecError, KeyError) as error:
+            yield f"{table.name}: saved item at {key.hex()} cannot be read: {error}"

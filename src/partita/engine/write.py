@@ -4,6 +4,7 @@
              +-- writes_for(...) ---+-- its row in each index: added, moved, changed or removed
     after  --+                      +-- its row in the order of expiry
                                     +-- one record in the change log
+                                    +-- `before`, saved for a copy of the table that is being made
 
 An operation decides what `after` is. Everything else follows from the two versions by pure functions, as a list of
 writes that storage applies in one transaction.
@@ -14,12 +15,14 @@ from collections.abc import Iterator
 import msgspec
 
 from partita.dynamodb.canonical import item_size
-from partita.dynamodb.capacity import write_units
+from partita.dynamodb.capacity import vector_write_bytes, write_units
 from partita.dynamodb.values import Item
 from partita.engine import change_log
 from partita.engine.consumed_capacity import TableUsage
 from partita.engine.expiry import expiry_key
 from partita.engine.schema import StoredIndex, StoredTable
+from partita.engine.snapshots import saving_writes
+from partita.engine.vector_indexes import StoredVectorIndex, logged, row_writes
 from partita.storage.contract import Reader, Row, Write
 
 _encode = msgspec.json.encode
@@ -80,14 +83,18 @@ def writes_for(
         for write, units in index_writes(index, storage_key, before, after):
             writes.append(write)
             usage.add_index(index.name, units)
-    writes.extend(_expiry_writes(table, storage_key, before, after))
+    if table.vector_indexes:
+        writes.extend(_vector_writes(reader, table, storage_key, before, after, offset, usage))
+    if table.record.ttl_space is not None:
+        writes.extend(_expiry_writes(table, storage_key, before, after))
     if table.is_logged:
-        keys = table.keys.key_of((after or before).item)  # type: ignore[union-attr]
-        record = change_log.change_write(
-            reader, table, keys, before.row if before else None, after.row if after else None, at, expired, offset, last
-        )
+        keys = table.keys.key_of((after or before).item) if table.stream else None  # type: ignore[union-attr]
+        old, new = before.row if before else None, after.row if after else None
+        record = change_log.change_write(reader, table, storage_key, keys, old, new, at, expired, offset, last)
         if record:
             writes.append(record)
+    if table.snapshots:
+        writes.extend(saving_writes(reader, table, storage_key, before.row if before else None))
     return writes, usage
 
 
@@ -96,6 +103,8 @@ def derived_writes(table: StoredTable, storage_key: bytes, item: ItemVersion) ->
     for index in table.indexes.values():
         for write, _ in index_writes(index, storage_key, None, item):
             yield write
+    for vectors in table.vector_indexes.values():
+        yield from vector_writes(vectors, storage_key, None, item)
     yield from _expiry_writes(table, storage_key, None, item)
 
 
@@ -128,6 +137,35 @@ def _index_row(index: StoredIndex, image: ItemVersion) -> Row:
         return image.row
     item = index.project(image.item)
     return Row(item_size(item), _encode(item))
+
+
+def vector_writes(
+    index: StoredVectorIndex, storage_key: bytes, before: ItemVersion | None, after: ItemVersion | None
+) -> list[Write]:
+    """The writes to the rows of one vector index; none where its entry is unchanged."""
+    if index.is_ahead(storage_key):
+        return []
+    old = index.row(before.item, storage_key) if before else None
+    new = index.row(after.item, storage_key) if after else None
+    return row_writes(index, old, new)
+
+
+def _vector_writes(
+    reader: Reader,
+    table: StoredTable,
+    storage_key: bytes,
+    before: ItemVersion | None,
+    after: ItemVersion | None,
+    offset: int,
+    usage: TableUsage,
+) -> Iterator[Write]:
+    """The writes to all vector indexes, with their records in the logs."""
+    for index in table.vector_indexes.values():
+        writes = vector_writes(index, storage_key, before, after)
+        if writes:
+            sizes = [row.weight for write in writes for row in (write.before, write.after) if row is not None]
+            usage.add_vectors(index.name, vector_write_bytes(0, max(sizes)))
+            yield from logged(reader, index, writes, offset)
 
 
 def _expiry_writes(

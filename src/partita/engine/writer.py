@@ -155,6 +155,10 @@ class CommitGroup:
         self._lock = lock
         self._context = context
 
+    @property
+    def is_done(self) -> bool:
+        return all(write.done for write in self.writes)
+
     def commit(self) -> None:
         """Makes the group durable; any thread may call."""
         try:

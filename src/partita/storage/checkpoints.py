@@ -32,18 +32,22 @@ class Checkpointer:
         self._last_pages = 0
         self._from = CHECKPOINT_PAGES
         self._thread: threading.Thread | None = None
+        self.begins_log = True
+        """Whether the next commit may be the first one of a log; SQLite does not say so before."""
 
     def after_commit(self, connection: apsw.Connection, database: str, pages: int) -> int:
         """SQLite calls this after each commit, with the length of the log."""
         if pages < self._last_pages:  # it has restarted
             self._from, self._has_copied = CHECKPOINT_PAGES, False
         self._last_pages = pages
+        self.begins_log = False
         is_long = pages >= self._from
         if self._has_copied or (is_long and pages >= MAX_PAGES):
             self._is_idle.wait(WAIT_SECONDS)
             self._has_copied = False
             self._from = pages + CHECKPOINT_PAGES  # a long read may keep the log from restarting
-            _copy(connection)
+            length, copied = _copy(connection)
+            self.begins_log = length == copied
         elif is_long and self._is_idle.is_set():
             self._begin()
         return apsw.SQLITE_OK  # and no exception: the commit is done
@@ -55,7 +59,7 @@ class Checkpointer:
             self._thread.join()
 
     def _begin(self) -> None:
-        if self._thread is None:
+        if self._thread is None or not self._thread.is_alive():
             thread = threading.Thread(target=self._work, name="partita-checkpoint", daemon=True)
             try:
                 thread.start()
@@ -66,23 +70,28 @@ class Checkpointer:
         self._wake.set()
 
     def _work(self) -> None:
-        """Copies the log when asked to; an error leaves the work to the next time, and never ends the thread."""
+        """Copies the log when asked to; an error leaves the work to the next time.
+
+        Errors of SQLite do not end the thread. After any other, the next checkpoint starts another thread.
+        """
         connection: apsw.Connection | None = None
-        while self._wake.wait():
-            self._wake.clear()  # before the work, or a wake-up during it would be lost
-            if self._is_stopping:
-                break
-            try:
-                connection = connection or self._open()
-                _copy(connection)
-            except apsw.Error:
-                connection = None
-            self._has_copied = True
+        try:
+            while self._wake.wait():
+                self._wake.clear()  # before the work, or a wake-up during it would be lost
+                if self._is_stopping:
+                    break
+                try:
+                    connection = connection or self._open()
+                    _copy(connection)
+                except apsw.Error:
+                    connection = None
+                self._has_copied = True
+                self._is_idle.set()
+        finally:
             self._is_idle.set()
-        self._is_idle.set()
-        if connection is not None:
-            with suppress(apsw.Error):
-                connection.close(True)
+            if connection is not None:
+                with suppress(apsw.Error):
+                    connection.close(True)
 
     def _open(self) -> apsw.Connection:
         connection = apsw.Connection(self._path)

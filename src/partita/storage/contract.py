@@ -101,6 +101,10 @@ class Reader(Protocol):
         """
         ...
 
+    def last_key(self, space: str) -> bytes | None:
+        """The highest key of a space; None where it has no rows."""
+        ...
+
     def totals(self, space: str) -> Totals: ...
 
 

@@ -97,6 +97,11 @@ class MemoryStorage:
             )
             return keys, [found.rows[key] for key in keys]
 
+    def last_key(self, space: str) -> bytes | None:
+        with self._lock:
+            keys = self._space(space).keys
+            return keys[-1] if keys else None
+
     def totals(self, space: str) -> Totals:
         with self._lock:
             found = self._space(space)
@@ -150,6 +155,7 @@ class _MemoryTransaction:
         self.check_missing = storage.check_missing
         self.range = storage.range
         self.batches = storage.batches
+        self.last_key = storage.last_key
         self.totals = storage.totals
 
     def apply(self, writes: Iterable[Write]) -> None:

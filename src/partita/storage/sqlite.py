@@ -39,7 +39,7 @@ from partita.storage.checksums import row_checksum
 from partita.storage.commit_watch import CommitWatch
 from partita.storage.contract import DamagedRow, Reader, Row, RowBatch, Totals, Write
 from partita.storage.sqlite_connection import Durability, SqliteConnection
-from partita.storage.sqlite_format import CREATE_SPACE, check_existing_file, initialize, open_read_only
+from partita.storage.sqlite_format import CREATE_SPACE, check_existing_file, initialize, open_read_only, stamp
 from partita.storage.sqlite_repair import repair_rows
 
 MAX_INLINE = 1900  # bytes of key and value; more would overflow a page of 8 KB
@@ -135,6 +135,9 @@ class SqliteStorage:
     def check_missing(self, space: str, key: bytes) -> None:
         self._reader().check_missing(space, key)
 
+    def last_key(self, space: str) -> bytes | None:
+        return self._reader().last_key(space)
+
     def totals(self, space: str) -> Totals:
         return self._reader().totals(space)
 
@@ -167,10 +170,12 @@ class SqliteStorage:
             writer = self._writer or self._reopen_writer()
             try:
                 self._begin(writer, wait)
+                if self._checkpointer.begins_log:
+                    stamp(writer.apsw)
                 transaction = _SqliteTransaction(writer)
                 yield transaction
                 transaction.write_totals()
-                writer.apsw.execute("COMMIT")
+                writer.execute("COMMIT")
             except BaseException as error:
                 self._roll_back(writer)
                 if isinstance(error, apsw.BusyError):
@@ -232,7 +237,7 @@ class SqliteStorage:
         if not wait:
             writer.apsw.set_busy_timeout(0)
         try:
-            writer.apsw.execute("BEGIN IMMEDIATE")
+            writer.execute("BEGIN IMMEDIATE")
         finally:
             if not wait:
                 writer.apsw.set_busy_timeout(int(sqlite_connection.BUSY_SECONDS * 1000))
@@ -329,6 +334,7 @@ class _SqliteTransaction:
         self.check_missing = connection.check_missing
         self.range = connection.range
         self.batches = connection.batches
+        self.last_key = connection.last_key
         self._totals = connection.totals
 
     def totals(self, space: str) -> Totals:
@@ -340,20 +346,20 @@ class _SqliteTransaction:
             moved = self._moved.setdefault(space, [0, 0])
             if before is not None:
                 moved[0] -= 1
-                moved[1] -= before.weight
-                if _is_large(key, before):
+                moved[1] -= before[0]
+                if len(key) + len(before[1]) > MAX_INLINE:
                     self._execute(f'DELETE FROM large WHERE id = (SELECT v FROM "{space}" WHERE k = ?)', (key,))
             if after is None:
                 self._execute(f'DELETE FROM "{space}" WHERE k = ?', (key,))
                 continue
             moved[0] += 1
-            moved[1] += after.weight
+            moved[1] += after[0]
             self._put(space, key, after)
 
     def _put(self, space: str, key: bytes, row: Row) -> None:
         weight, value = row
         stored: Any = value
-        if _is_large(key, row):
+        if len(key) + len(value) > MAX_INLINE:
             stored = self._execute("INSERT INTO large (v) VALUES (?) RETURNING id", (value,)).fetchall()[0][0]
         self._execute(_upsert(space), (key, weight, stored, row_checksum(key, weight, value)))
 
@@ -390,7 +396,3 @@ def _upsert(space: str) -> str:
         f'INSERT INTO "{space}" (k, w, v, c) VALUES (?, ?, ?, ?) '
         "ON CONFLICT DO UPDATE SET w = excluded.w, v = excluded.v, c = excluded.c"
     )
-
-
-def _is_large(key: bytes, row: Row) -> bool:
-    return len(key) + len(row.value) > MAX_INLINE

@@ -19,7 +19,7 @@ from partita.storage.verified_batches import BatchRequest, VerifiedBatches
 Durability = Literal["power", "process"]
 
 BUSY_SECONDS = 30.0
-WRITE_CACHE_KB = 16_000
+WRITE_CACHE_KB = 32_000
 READ_CACHE_KB = 48_000  # of the first reader; the next ones have shares of it
 _MIN_CACHE_KB = 8_000
 _FIRST_ROWS = 3  # of a range; many are read for one row
@@ -48,6 +48,7 @@ class SqliteConnection:
         ):
             self.apsw.execute(f"PRAGMA {pragma}").fetchall()
         self._is_writer = readers is None
+        self._verified = VerifiedBatches.of_reader(readers)
         self._prepare(path, "c")
 
     @classmethod
@@ -56,6 +57,7 @@ class SqliteConnection:
         reader = cls.__new__(cls)
         reader.apsw = connection
         reader._is_writer = False
+        reader._verified = VerifiedBatches()
         reader._prepare(path, "c" if has_checksums else "row_checksum(s.k, s.w, s.v)")
         return reader
 
@@ -64,7 +66,6 @@ class SqliteConnection:
         self.corrupt: list[CorruptRow] | None = None  # a list collects damaged rows instead of raising
         self._checksum = checksum
         self._first_version = next(_numbers) << 32  # SQLite's own versions of two connections may be equal
-        self._verified = VerifiedBatches()
         self.execute = self.apsw.cursor().execute
         self.get: Callable[[str, bytes], Row | None] = self._getter()
         define_checksum(self.apsw)
@@ -119,11 +120,7 @@ class SqliteConnection:
         except apsw.Error as error:
             raise self.storage_error(error, space) from None
         for found, checksum in beside:
-            try:
-                is_intact = crc32(found) == checksum >> KEY_SHIFT & VALUE_BITS
-            except TypeError:
-                is_intact = False
-            if not is_intact:
+            if not _is_intact(found, checksum):
                 self._report(space, found)
 
     def _get_large(self, space: str, key: bytes) -> Row | None:
@@ -142,7 +139,10 @@ class SqliteConnection:
 
     def _is_inline(self, space: str, key: bytes) -> bool:
         """Whether the value has become a small one since it was read as a large one."""
-        found: Any = self.apsw.execute(f'SELECT typeof(v) FROM "{space}" WHERE k = ?', (key,)).get
+        try:
+            found: Any = self.apsw.execute(f'SELECT typeof(v) FROM "{space}" WHERE k = ?', (key,)).get
+        except apsw.Error as error:
+            raise self.storage_error(error, space) from None
         return bool(found == "blob")
 
     def _checked(self, space: str, key: Any, weight: Any, value: Any, checksum: Any) -> Row:
@@ -248,13 +248,19 @@ class SqliteConnection:
         """A row with a large value; a damaged one is reported, and None where it cannot be a row at all."""
         large: Any = value
         if type(value) is int:
-            found = self.apsw.execute("SELECT v FROM large WHERE id = ?", (value,)).fetchall()
-            large = found[0][0] if found else None
+            large = self._large_value(value)
             if self._checksum != "c":
                 checksum = checksum_of_any(key, weight, large)
         self._checked(space, key, weight, large, checksum)
         is_row = type(key) is bytes and type(weight) is int and type(large) is bytes
         return (key, weight, large) if is_row else None
+
+    def _large_value(self, number: int) -> Any:
+        """A value of the table `large`; None if it has none of that number."""
+        try:
+            return self.apsw.execute("SELECT v FROM large WHERE id = ?", (number,)).get
+        except apsw.Error as error:
+            raise self.storage_error(error) from None
 
     def storage_error(self, error: apsw.Error, space: str = "") -> Exception:
         """The error of the contract for one of SQLite."""
@@ -263,6 +269,19 @@ class SqliteConnection:
         if space and "no such table" in str(error):
             return SpaceMissing(space)
         return StorageError(f"{self.path}: {error}")
+
+    def last_key(self, space: str) -> bytes | None:
+        checksum = "c" if self._checksum == "c" else "NULL"
+        try:
+            found: Any = self.execute(f'SELECT k, {checksum} FROM "{space}" ORDER BY k DESC LIMIT 1').get
+        except apsw.Error as error:
+            raise self.storage_error(error, space) from None
+        if found is None:
+            return None
+        key, checksum = found
+        if self._checksum == "c" and not _is_intact(key, checksum):
+            self._report(space, key)
+        return key  # type: ignore[no-any-return]
 
     def totals(self, space: str) -> Totals:
         try:
@@ -311,6 +330,14 @@ class SqliteConnection:
         """Closes a connection that has failed; another error while closing it changes nothing."""
         with suppress(apsw.Error):
             self.close()
+
+
+def _is_intact(key: Any, checksum: Any) -> bool:
+    """Whether a key matches its checksum."""
+    try:
+        return bool(crc32(key) == checksum >> KEY_SHIFT & VALUE_BITS)
+    except TypeError:
+        return False
 
 
 @cache

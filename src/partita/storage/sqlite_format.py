@@ -4,7 +4,7 @@
     large   (id, v)        values that would overflow a page
     s1 ...  (k, w, v, c)   the rows of a space: key, weight, value or its number in `large`, checksum
 
-Format 1 had no checksums.
+Format 1 had no checksums. The version number of SQLite's header is the format and a stamp (`stale_log`).
 """
 
 from contextlib import closing
@@ -15,6 +15,7 @@ import apsw
 
 from partita.errors import ConfigurationError, StorageBusy
 from partita.storage.sqlite_connection import BUSY_SECONDS, SqliteConnection, define_checksum
+from partita.storage.stale_log import FORMAT_BITS, is_stale, next_version
 
 APPLICATION_ID = 0x50415254  # "PART"
 FORMAT = 2
@@ -30,11 +31,27 @@ def check_existing_file(path: str) -> None:
     file = Path(path)
     if not file.is_file() or not file.stat().st_size:
         return
+    check_log(path)
     with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
         version = format_of(connection, path)
     if version is not None and version < FORMAT:
         _upgrade(path)
+
+
+def check_log(path: str) -> None:
+    """Raises where the log beside a file is that of another file, before SQLite applies it."""
+    if is_stale(path):
+        raise ConfigurationError(
+            f"{path}: its log {path}-wal belongs to another file, or to another state of this one; put back the file "
+            f"that the log belongs to, or, if {path} is complete without it, move {path}-wal and {path}-shm away"
+        )
+
+
+def stamp(connection: apsw.Connection) -> None:
+    """Marks the log that the open transaction is the first of (`stale_log`)."""
+    version: Any = connection.pragma("user_version")
+    connection.pragma("user_version", next_version(version, FORMAT))
 
 
 def format_of(connection: apsw.Connection, path: str) -> int | None:
@@ -43,7 +60,8 @@ def format_of(connection: apsw.Connection, path: str) -> int | None:
         "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema) "
         "FROM pragma_application_id a, pragma_user_version v"
     ).fetchall()[0]
-    application, version, entries = row
+    application, stamped, entries = row
+    version = stamped & FORMAT_BITS
     if application == APPLICATION_ID and _OLDEST <= version <= FORMAT:
         return int(version)
     if application == APPLICATION_ID:
@@ -61,7 +79,7 @@ def initialize(connection: SqliteConnection) -> None:
             connection.apsw.execute("CREATE TABLE spaces (name TEXT PRIMARY KEY, n INTEGER, w INTEGER) WITHOUT ROWID")
             connection.apsw.execute("CREATE TABLE large (id INTEGER PRIMARY KEY, v BLOB NOT NULL)")
             connection.apsw.pragma("application_id", APPLICATION_ID)
-            connection.apsw.pragma("user_version", FORMAT)
+            stamp(connection.apsw)
     connection.apsw.execute("COMMIT")
 
 
@@ -93,6 +111,7 @@ def _add_checksums(connection: apsw.Connection) -> None:
 
 def open_read_only(path: str) -> SqliteConnection:
     """Opens a file to read it without any change, also where neither it nor its folder can be written."""
+    check_log(path)
     connection = _read_only_connection(path)
     version = format_of(connection, path)
     if version is None:

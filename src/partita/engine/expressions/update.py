@@ -4,7 +4,6 @@ Every operand is read from the item before; then REMOVE, SET, ADD and DELETE cha
 beyond the end of a list are appended, in the order of their indexes.
 """
 
-import re
 from collections.abc import Callable
 from decimal import Context, Decimal
 from itertools import pairwise
@@ -31,7 +30,7 @@ _ARGUMENTS = {"if_not_exists": 2, "list_append": 2}
 # The difference of two DynamoDB numbers can have 2 * 126 + 38 digits before its precision is checked.
 _EXACT = Context(prec=400, Emin=-999999, Emax=999999)
 
-_small_integer = re.compile(r"-?[0-9]{1,30}\Z").match  # like counters; their sums are always valid
+_SHORT = 30  # digits; integers of so many, like counters, always have a valid sum
 
 Operation = Callable[[Item, Item], AttributeValue]
 """The value of an operand, from the item before and the values of the request."""
@@ -64,12 +63,13 @@ def update_of_text(text: str, scope: Scope) -> BoundUpdate:
 class CompiledUpdate:
     """An update with resolved names and checked operands; `paths` are those that it changes."""
 
-    __slots__ = ("_steps", "is_legacy", "only_removes", "paths", "touched")
+    __slots__ = ("_assignments", "_steps", "is_legacy", "nested_paths", "only_removes", "paths", "touched")
 
     def __init__(self, tree: UpdateNode, scope: Scope, *, is_legacy: bool = False) -> None:
         """`is_legacy`: of AttributeUpdates, whose ADD appends to a list."""
         self.is_legacy = is_legacy
         self.paths = [scope.path(action.path) for action in tree.actions]
+        self.nested_paths = [path for path in self.paths if len(path) > 1]
         self.touched = frozenset(str(path[0]) for path in self.paths)
         self.only_removes = all(action.section in ("REMOVE", "DELETE") for action in tree.actions)
         operands = [_operation(action, scope) for action in tree.actions]
@@ -81,8 +81,12 @@ class CompiledUpdate:
             (action.section, path, operand)
             for action, path, operand in zip(tree.actions, self.paths, operands, strict=True)
         ]
+        only_sets = all(action.section == "SET" for action in tree.actions) and not self.nested_paths
+        self._assignments = [(str(path[0]), operand) for _, path, operand in self._steps if operand and only_sets]
 
     def apply(self, before: Item, values: Item) -> Item:
+        if self._assignments:  # whole attributes, as most updates set
+            return {**before, **{name: operand(before, values) for name, operand in self._assignments}}
         results = [operand(before, values) if operand else None for _, _, operand in self._steps]
         after = dict(before)
         opened: dict[ResolvedPath, Any] = {}
@@ -187,9 +191,10 @@ def _require_value(value: AttributeValue | None) -> AttributeValue:
 def _sum(operator: str, left: AttributeValue, right: AttributeValue) -> AttributeValue:
     if "N" not in left or "N" not in right:
         raise _IncorrectType(_WRONG_TYPE)
-    if _small_integer(left["N"]) and _small_integer(right["N"]):
-        return {"N": str(int(left["N"]) + int(right["N"]) * (1 if operator == "+" else -1))}
-    first, second = Decimal(left["N"]), Decimal(right["N"])
+    one, other = left["N"], right["N"]
+    if len(one) <= _SHORT and len(other) <= _SHORT and "." not in one and "." not in other:
+        return {"N": str(int(one) + int(other) if operator == "+" else int(one) - int(other))}
+    first, second = Decimal(one), Decimal(other)
     total = _EXACT.add(first, second) if operator == "+" else _EXACT.subtract(first, second)
     return {"N": plain_text(checked_number(total))}
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeAlias
 
+from partita.dynamodb import backup_shapes, statement_shapes, stream_shapes, tag_shapes
 from partita.dynamodb import requests as q
-from partita.dynamodb import statement_shapes, stream_shapes, tag_shapes
 from partita.dynamodb.operations import READS, WRITES, RequestType, is_read
 from partita.engine.context import EngineContext, Job
 
@@ -29,12 +29,19 @@ HANDLERS: dict[RequestType, str] = {
     q.PutItem: "put_item.put_item",
     q.Query: "query.query",
     q.Scan: "scan.scan",
+    q.SearchVectors: "search_vectors.search_vectors",
     q.TransactGetItems: "transact_get_items.transact_get_items",
     q.TransactWriteItems: "transact_write_items.transact_write_items",
     q.UpdateContinuousBackups: "continuous_backups.update_continuous_backups",
     q.UpdateItem: "update_item.update_item",
     q.UpdateTable: "update_table.update_table",
     q.UpdateTimeToLive: "time_to_live.update_time_to_live",
+    backup_shapes.CreateBackup: "backup_requests.create_backup",
+    backup_shapes.DeleteBackup: "backup_requests.delete_backup",
+    backup_shapes.DescribeBackup: "backup_requests.describe_backup",
+    backup_shapes.ListBackups: "backup_requests.list_backups",
+    backup_shapes.RestoreTableFromBackup: "backup_requests.restore_from_backup",
+    backup_shapes.RestoreTableToPointInTime: "restore_table.restore_to_point_in_time",
     statement_shapes.BatchExecuteStatement: "batch_execute_statement.batch_write",
     statement_shapes.ExecuteStatement: "execute_statement.execute_write",
     statement_shapes.ExecuteTransaction: "execute_transaction.transaction_write",

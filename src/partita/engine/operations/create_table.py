@@ -22,13 +22,17 @@ from partita.dynamodb.shapes import (
     AttributeDefinition,
     KeySchemaElement,
     ProvisionedThroughput,
+    SearchSchemaElement,
     SecondaryIndex,
+    SSESpecification,
+    VectorIndexDefinition,
 )
 from partita.engine.catalog import new_table_id
 from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.describe_table import describe
 from partita.engine.operations.tags import check_tags
+from partita.engine.operations.vector_definitions import check_vector_indexes, vector_record
 from partita.engine.parameters import pascal
 from partita.engine.schema import IndexRecord, StoredTable, TableRecord
 from partita.engine.streams import new_stream
@@ -38,7 +42,6 @@ UNSUPPORTED = (
     "resource_policy",
     "global_table_source_arn",
     "global_table_settings_replication_mode",
-    "vector_indexes",
 )
 MANY_INDEXES = 100  # too many to check each before their number
 _MAX_THROUGHPUT = 1_000_000_000_000
@@ -53,13 +56,9 @@ def create_table(context: EngineContext, request: CreateTable) -> Job:
 
     def job(txn: StorageTransaction) -> CreateTableOutput:
         name = request.table_name or ""
-        if name in context.write_catalog.tables:
+        if name in context.write_catalog.all_tables:
             raise ResourceInUseException(f"Table already exists: {name}")
-        if len(context.write_catalog.tables) >= TABLES_PER_REGION:
-            raise LimitExceededException(
-                "Subscriber limit exceeded: The number of tables has reached its limit of "
-                f"{TABLES_PER_REGION} for this region"
-            )
+        check_table_count(context)
         record = _record(context, txn, request)
         context.write_catalog.save(txn, record, None)
         table = StoredTable(record)
@@ -68,9 +67,18 @@ def create_table(context: EngineContext, request: CreateTable) -> Job:
     return job
 
 
+def check_table_count(context: EngineContext) -> None:
+    if len(context.write_catalog.all_tables) >= TABLES_PER_REGION:
+        raise LimitExceededException(
+            f"Subscriber limit exceeded: The number of tables has reached its limit of {TABLES_PER_REGION} for this "
+            "region"
+        )
+
+
 def _record(context: EngineContext, txn: StorageTransaction, request: CreateTable) -> TableRecord:
     local, shared = request.local_secondary_indexes or [], request.global_secondary_indexes or []
-    own, changes, *rest = context.write_catalog.new_spaces(txn, 2 + len(local) + len(shared))
+    vectors = request.vector_indexes or []
+    spaces = iter(context.write_catalog.new_spaces(txn, 2 + len(local) + len(shared) + 2 * len(vectors)))
     now = context.clock()
     stream = request.stream_specification
     sse = request.sse_specification
@@ -80,14 +88,13 @@ def _record(context: EngineContext, txn: StorageTransaction, request: CreateTabl
         created=now,
         attributes=request.attribute_definitions or [],
         key_schema=request.key_schema or [],
+        space=next(spaces),
+        changes=next(spaces),
         indexes=[
-            index_record(index, is_global, space)
-            for (index, is_global), space in zip(
-                [(each, False) for each in local] + [(each, True) for each in shared], rest, strict=True
-            )
+            index_record(index, is_global, next(spaces))
+            for index, is_global in [(each, False) for each in local] + [(each, True) for each in shared]
         ],
-        space=own,
-        changes=changes,
+        vector_indexes=[vector_record(each, next(spaces), next(spaces)) for each in vectors],
         billing_mode=request.billing_mode or "PROVISIONED",
         billing_changed=now if request.billing_mode == "PAY_PER_REQUEST" else None,
         throughput=request.provisioned_throughput,
@@ -95,11 +102,15 @@ def _record(context: EngineContext, txn: StorageTransaction, request: CreateTabl
         table_class=request.table_class,
         deletion_protection=bool(request.deletion_protection_enabled),
         tags={tag.key or "": tag.value or "" for tag in request.tags or []},
-        sse_type=(sse.sse_type or "KMS") if sse and sse.enabled else None,
+        sse_type=sse_type(sse),
         streams=[new_stream(context, request.table_name or "", stream.stream_view_type, 0)]
         if stream and stream.stream_enabled
         else [],
     )
+
+
+def sse_type(specification: SSESpecification | None) -> str | None:
+    return (specification.sse_type or "KMS") if specification and specification.enabled else None
 
 
 def index_record(index: SecondaryIndex, is_global: bool, space: str) -> IndexRecord:
@@ -136,7 +147,11 @@ def check_form(request: CreateTable) -> None:
     _check_defined(schema, defined)
     check_schema(schema)
     local, shared = request.local_secondary_indexes, request.global_secondary_indexes
-    if local is None and shared is None and len(schema) != len(defined):
+    vectors = request.vector_indexes
+    if vectors is not None:
+        check_vector_indexes(vectors, defined, on_demand)
+    searched = [each for index in vectors or [] for each in index.search_schema or []]
+    if local is None and shared is None and not searched and len(schema) != len(defined):
         raise ValidationException(
             f"{INVALID}Number of attributes in KeySchema does not exactly match number of attributes "
             "defined in AttributeDefinitions"
@@ -146,7 +161,10 @@ def check_form(request: CreateTable) -> None:
         _check_local(local, schema, defined, names)
     if shared is not None:
         check_global(shared, defined, on_demand, names)
-    _check_unused(request.attribute_definitions or [], schema, [*(local or []), *(shared or [])])
+    for index in vectors or []:
+        check_projection(index)
+        _check_name(index, names)
+    _check_unused(request.attribute_definitions or [], schema, [*(local or []), *(shared or [])], searched)
     check_included([*(local or []), *(shared or [])])
     stream = request.stream_specification
     if stream:
@@ -243,7 +261,7 @@ def _check_local(
                 f"{index.index_name}. index hash key: {schema[0].attribute_name}, "
                 f"table hash key: {table[0].attribute_name}"
             )
-        _check_projection(index)
+        check_projection(index)
         _check_name(index, names)
     if len(indexes) > LOCAL_INDEXES:
         raise _too_many_local()
@@ -258,7 +276,7 @@ def check_global(indexes: list[SecondaryIndex], defined: list[str], on_demand: b
         schema = index.key_schema or []
         _check_defined(schema, defined)
         _check_global_schema(schema)
-        _check_projection(index)
+        check_projection(index)
         if on_demand and index.provisioned_throughput is not None:
             raise ValidationException(
                 f"{INVALID}ProvisionedThroughput should not be specified for index: {index.index_name} "
@@ -279,7 +297,7 @@ def _too_many_global() -> ValidationException:
     return ValidationException(f"{INVALID}GlobalSecondaryIndex count exceeds the per-table limit of {GLOBAL_INDEXES}")
 
 
-def _check_projection(index: SecondaryIndex) -> None:
+def check_projection(index: SecondaryIndex | VectorIndexDefinition) -> None:
     kind = index.projection.projection_type if index.projection else None
     if index.projection is None or kind is None:
         raise ValidationException(f"{INVALID}Unknown ProjectionType: null")
@@ -300,7 +318,7 @@ def check_included(indexes: list[SecondaryIndex]) -> None:
         )
 
 
-def _check_name(index: SecondaryIndex, names: list[str]) -> None:
+def _check_name(index: SecondaryIndex | VectorIndexDefinition, names: list[str]) -> None:
     name = index.index_name or ""
     if name in names:
         raise ValidationException(f"{INVALID}Duplicate index name: {name}")
@@ -308,9 +326,12 @@ def _check_name(index: SecondaryIndex, names: list[str]) -> None:
 
 
 def _check_unused(
-    definitions: list[AttributeDefinition], schema: list[KeySchemaElement], indexes: list[SecondaryIndex]
+    definitions: list[AttributeDefinition],
+    schema: list[KeySchemaElement],
+    indexes: list[SecondaryIndex],
+    searched: list[SearchSchemaElement],
 ) -> None:
-    used = {each.attribute_name for each in schema}
+    used = {each.attribute_name for each in schema} | {each.attribute_name for each in searched}
     used |= {each.attribute_name for index in indexes for each in index.key_schema or []}
     if any(each.attribute_name not in used for each in definitions):
         raise ValidationException(

@@ -55,9 +55,7 @@ def _page(context: EngineContext, stream: Stream, after: int, limit: int) -> Get
     records: list[Record] = []
     size = 0
     ended = closed is not None
-    for number, change in read_changes(context.storage, stream.table, after, limit + 1):
-        if closed is not None and number > closed:
-            break
+    for number, change in read_changes(context.storage, stream.table, after, limit + 1, through=closed):
         if number < horizon:
             raise TrimmedDataAccessException(TRIMMED)
         visible = _visible_record(stream, number, change)

@@ -88,12 +88,14 @@ class UpdateIntent(msgspec.Struct, frozen=True):
 
     def storage_key(self, table: StoredTable) -> bytes:
         if self.update:
+            compiled = self.update.compiled
             for name in table.keys.names:
-                if name in self.update.compiled.touched:
+                if name in compiled.touched:
                     raise ValidationException(
                         f"{INVALID}Cannot update attribute {name}. This attribute is part of the key"
                     )
-            table.check_scalar_paths(self.update.compiled.paths)
+            if compiled.nested_paths:
+                table.check_scalar_paths(compiled.nested_paths)
         return table.storage_key(self.key)
 
     def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
@@ -110,6 +112,8 @@ class UpdateIntent(msgspec.Struct, frozen=True):
             raise ValidationException("Item size to update has exceeded the maximum allowed size")
         if not table.index_key_names.isdisjoint(touched):
             self._check_index_keys(table, item)
+        if table.vector_indexes:
+            table.check_vectors(item, touched)
         return ItemVersion.of(item, size)
 
     def _check_index_keys(self, table: StoredTable, item: Item) -> None:

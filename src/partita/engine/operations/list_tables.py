@@ -11,7 +11,7 @@ from partita.engine.context import EngineContext
 def list_tables(context: EngineContext, request: ListTables) -> ListTablesOutput:
     check_members(request)
     context.catalog.refresh()
-    names = sorted(context.catalog.tables)
+    names = sorted(context.catalog.all_tables)
     if request.exclusive_start_table_name is not None:
         names = names[bisect_right(names, request.exclusive_start_table_name) :]
     limit = request.limit or 100

@@ -48,7 +48,9 @@ def query(context: EngineContext, request: Query) -> QueryOutput:
         scope.check_all_used()
 
     table = context.table(request.table_name)
-    index = index_of(table, request.index_name, request.consistent_read)
+    index = index_of(
+        table, request.index_name, request.consistent_read, "Query operation not supported on this index type."
+    )
     keys = index.keys if index else table.keys
     wanted = key_range(keys, conditions)
     for name, condition in conditions.items():

@@ -55,10 +55,17 @@ def check_filter(table: StoredTable, index: StoredIndex | None, found: BoundCond
         )
 
 
-def index_of(table: StoredTable, name: str | None, consistent: bool | None) -> StoredIndex | None:
-    """The index of a request; None for the table itself."""
+def index_of(
+    table: StoredTable,
+    name: str | None,
+    consistent: bool | None,
+    of_vectors: str = "Scan operation not supported on this index type",
+) -> StoredIndex | None:
+    """The index of a request; None for the table itself. `of_vectors` is the error for a vector index."""
     if name is None:
         return None
+    if name in table.vector_indexes:
+        raise ValidationException(of_vectors)
     index = table.indexes.get(name)
     if index is None or index.record.status == "DELETING":
         raise ValidationException(f"The table does not have the specified index: {name}")

@@ -30,6 +30,7 @@ def update_time_to_live(context: EngineContext, request: UpdateTimeToLive) -> Jo
     wanted = request.time_to_live_specification or TimeToLiveSpecification()
 
     def job(txn: StorageTransaction) -> UpdateTimeToLiveOutput:
+        context.check_not_restoring(request.table_name)
         before = context.table_for_write(request.table_name).record
         _check_change(before, wanted)
         if wanted.enabled:

@@ -1,0 +1,110 @@
+"""Restores: background work that fills a new table with the items of another moment, or of a backup.
+
+    1  snapshot    the source is copied as it is at the request (`snapshots`), whatever is written meanwhile
+    2  undo        changes after the target second, newest first: the oldest old image of an item is saved last
+    3  copy        the items of the snapshot, with their rows in every index, in the order of storage keys
+
+Each step is a transaction of bounded size that also moves a mark, so a restore goes on after a crash, takes the same
+memory for any number of items, and lets writers of the source in between. The new table has status CREATING until the
+last step: it can be described, but neither read nor written.
+"""
+
+from msgspec.structs import replace
+
+from partita.engine.context import EngineContext
+from partita.engine.history import newest_first
+from partita.engine.schema import RestoreRecord, StoredTable, TableRecord
+from partita.engine.snapshots import NO_ITEM, next_rows, snapshot_of, with_mark
+from partita.engine.table_backups import backup_rows, find_backup
+from partita.engine.write import ItemVersion, derived_writes
+from partita.storage.contract import Row, StorageTransaction, Write
+
+MAX_UNDONE = 2000  # changes in one transaction
+MAX_UNDONE_BYTES = 4_000_000
+
+
+def restore_step(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
+    """Does one batch for a table that is being restored; true if there is more."""
+    target = context.write_catalog.restoring.get(name)
+    if target is None or target.record.restore is None or target.record.restore.error is not None:
+        return False
+    restore = target.record.restore
+    if restore.backup is not None:
+        return _copy_backup(context, txn, target, restore)
+    source = context.write_catalog.tables[restore.source]
+    if restore.undo_below is not None:
+        _undo(context, txn, target.record, source, restore, restore.undo_below)
+        return True
+    snapshot = snapshot_of(source.record, restore.saved)
+    rows, reached = next_rows(txn, source, snapshot)
+    add_items(txn, target, rows)
+    context.write_catalog.save(txn, with_mark(source.record, snapshot, reached), source.record)
+    if reached is None:
+        _finish(context, txn, target.record, restore)
+    return reached is not None
+
+
+def _copy_backup(context: EngineContext, txn: StorageTransaction, target: StoredTable, restore: RestoreRecord) -> bool:
+    backup = find_backup(context, txn, restore.backup)
+    assert backup is not None  # it cannot be deleted meanwhile
+    rows, reached = backup_rows(txn, backup, restore.copied_to)
+    add_items(txn, target, rows)
+    if reached is None:
+        _finish(context, txn, target.record, restore)
+        return False
+    moved = replace(restore, copied_to=reached.hex())
+    context.write_catalog.save(txn, replace(target.record, restore=moved), target.record)
+    return True
+
+
+def _undo(
+    context: EngineContext,
+    txn: StorageTransaction,
+    record: TableRecord,
+    source: StoredTable,
+    restore: RestoreRecord,
+    below: int,
+) -> None:
+    """Saves the items as they were before some changes, until one that was made at the target second or earlier."""
+    oldest: dict[bytes, Row] = {}
+    size = undone = 0
+    reached: int | None = None
+    for number, undo in newest_first(txn, source, below):
+        if undo.at <= restore.at:
+            break
+        oldest[undo.storage_key] = undo.old or NO_ITEM
+        undone, size = undone + 1, size + (len(undo.old.value) if undo.old else 0)
+        if undone == MAX_UNDONE or size > MAX_UNDONE_BYTES:
+            reached = number
+            break
+    saved = restore.saved or ""
+    txn.apply(Write(saved, key, txn.get(saved, key), oldest[key]) for key in sorted(oldest))
+    context.write_catalog.save(txn, replace(record, restore=replace(restore, undo_below=reached)), record)
+
+
+def add_items(txn: StorageTransaction, table: StoredTable, rows: list[tuple[bytes, Row]]) -> None:
+    """Adds items to a table that nobody else can write to, with their rows in every index."""
+    writes: list[Write] = []
+    for key, row in rows:
+        writes.append(Write(table.space, key, None, row))
+        writes.extend(derived_writes(table, key, ItemVersion(row)))
+    txn.apply(writes)
+
+
+def _finish(context: EngineContext, txn: StorageTransaction, record: TableRecord, restore: RestoreRecord) -> None:
+    done = replace(restore, is_running=False, saved=None)
+    context.write_catalog.save(txn, replace(record, restore=done), record)
+
+
+def fail_restore(context: EngineContext, name: str, error: str, txn: StorageTransaction) -> None:
+    """Ends a restore that cannot go on: its table can only be deleted."""
+    target = context.write_catalog.restoring.get(name)
+    if target is None or target.record.restore is None:
+        return
+    restore = target.record.restore
+    source = context.write_catalog.tables.get(restore.source)
+    if source is not None and restore.saved is not None:
+        kept = [each for each in source.record.snapshots if each.saved != restore.saved]
+        context.write_catalog.save(txn, replace(source.record, snapshots=kept), source.record)
+    failed = replace(restore, saved=None, error=error)
+    context.write_catalog.save(txn, replace(target.record, restore=failed), target.record)
