@@ -14,7 +14,7 @@ from partita.errors import ConfigurationError
 from partita.remote.endpoints import RemoteEndpoint, amazon_endpoint, endpoint_at
 from partita.remote.settings import RemoteSettings
 
-Resolve = Callable[[str, bool, bool], str]
+Resolve = Callable[..., str]
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,19 @@ def test_streams_have_another_host_at_amazon_only(address: str, host: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("https://dynamodb.eu-west-1.amazonaws.com", "search-dynamodb.eu-west-1.amazonaws.com"),
+        ("https://dynamodb-fips.us-east-1.api.aws", "search-dynamodb-fips.us-east-1.api.aws"),
+        ("https://123456789012.ddb.us-east-2.amazonaws.com", "123456789012.search-ddb.us-east-2.amazonaws.com"),
+        ("http://localhost:8000", "localhost"),
+    ],
+)
+def test_searches_have_another_host_at_amazon_only(address: str, host: str) -> None:
+    assert endpoint_at(address).for_search().host == host
+
+
+@pytest.mark.parametrize(
     ("address", "message"),
     [
         ("http://", "'http://' is not a valid endpoint; use http://HOST:PORT or https://HOST"),
@@ -83,8 +96,8 @@ def _resolver(loader: Loader, service: str) -> Resolve:
     rules = loader.load_service_model(service, "endpoint-rule-set-1")
     provider = EndpointProvider(rules, loader.load_data("partitions"))
 
-    def resolve(region: str, fips: bool, dual_stack: bool) -> str:
-        url: str = provider.resolve_endpoint(Region=region, UseFIPS=fips, UseDualStack=dual_stack).url
+    def resolve(region: str, fips: bool, dual_stack: bool, **more: bool) -> str:
+        url: str = provider.resolve_endpoint(Region=region, UseFIPS=fips, UseDualStack=dual_stack, **more).url
         return url
 
     return resolve
@@ -103,6 +116,7 @@ def test_every_region_and_variant_has_the_hosts_that_botocore_resolves(loader: L
         endpoint = amazon_endpoint(region, fips=fips, dual_stack=dual_stack)
         assert endpoint.url == tables(region, fips, dual_stack)
         assert endpoint.for_streams().url == streams(region, fips, dual_stack)
+        assert endpoint.for_search().url == tables(region, fips, dual_stack, IsSearchOperation=True)
         assert endpoint_at(endpoint.url) == endpoint
 
 

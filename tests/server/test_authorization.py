@@ -81,6 +81,31 @@ def test_read_only_key_reads_and_cannot_write(endpoint: str) -> None:
     assert error_code(lambda: reader.execute_statement(Statement=statement)) == "AccessDeniedException"
 
 
+def test_read_only_key_searches_vectors(endpoint: str) -> None:
+    writer, reader = client(endpoint, "WRITES"), client(endpoint, "READS")
+    writer.create_table(
+        TableName="vectors",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+        VectorIndexes=[
+            {
+                "IndexName": "nearest",
+                "VectorAttribute": {"AttributeName": "embedding"},
+                "Projection": {"ProjectionType": "ALL"},
+                "Dimensions": 2,
+                "DistanceFunction": "EUCLIDEAN",
+            }
+        ],
+    )
+    for key, number in (("near", "1"), ("far", "5")):
+        vector = {"L": [{"N": number}, {"N": "0"}]}
+        writer.put_item(TableName="vectors", Item={"pk": {"S": key}, "embedding": vector})
+    origin = [{"N": "0"}, {"N": "0"}]
+    found = reader.search_vectors(TableName="vectors", IndexName="nearest", SearchVector=origin, TopK=2)
+    assert [(each["Item"]["pk"]["S"], each["Score"]) for each in found["SearchResults"]] == [("near", 1), ("far", 5)]
+
+
 def asked(endpoint: str, method: str, headers: dict[str, str]) -> http.client.HTTPResponse:
     url = urlsplit(endpoint)
     connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=PATIENCE)

@@ -42,6 +42,16 @@ GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
         (b"\r\n" * 30_000, 431),
         (HEAD + TARGET + b"ListTables\r\nContent-Length: 16777217\r\n\r\n", 413),
         (b"nonsense\r\n\r\n", 400),
+        *[
+            (HEAD + TARGET + b"ListTables\r\nTransfer-Encoding: " + coding + b"\r\n\r\n2\r\n{}\r\n0\r\n\r\n", status)
+            for coding, status in (
+                (b"gzip, chunked", 501),
+                (b"deflate,chunked", 501),
+                (b"chunked, chunked", 400),
+                (b"chunked, gzip", 400),
+                (b"chunked\r\nTransfer-Encoding: chunked", 400),
+            )
+        ],
     ],
 )
 def test_each_limit_has_a_status(endpoint: str, sent: bytes, status: int) -> None:

@@ -8,6 +8,10 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+EVENT_STREAM = b"text/event-stream"
+UNLIMITED = "partita.unlimited_connection"
+"""An extension: a call of it takes the connection out of the limit of ordinary ones, until a stop ends it."""
+
 AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 

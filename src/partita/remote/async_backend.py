@@ -7,7 +7,7 @@ from partita.dynamodb.requests import Request
 from partita.remote.async_connection_pool import AsyncConnectionPool
 from partita.remote.credentials import Credentials
 from partita.remote.endpoints import RemoteEndpoint
-from partita.remote.protocol import body_of, reply_of, wire_format
+from partita.remote.protocol import Host, body_of, reply_of, wire_format
 from partita.remote.settings import RemoteSettings
 
 Reply = TypeVar("Reply")
@@ -19,7 +19,10 @@ class AsyncRemoteBackend:
     def __init__(self, endpoint: RemoteEndpoint, settings: RemoteSettings) -> None:
         self._credentials = settings.credential_source(endpoint)
         self._pool = AsyncConnectionPool(endpoint, settings)
-        self._streams_pool = AsyncConnectionPool(endpoint.for_streams(), settings) if endpoint.amazon else self._pool
+        self._pools = dict.fromkeys(Host, self._pool)
+        if endpoint.amazon:
+            self._pools[Host.STREAMS] = AsyncConnectionPool(endpoint.for_streams(), settings)
+            self._pools[Host.SEARCH] = AsyncConnectionPool(endpoint.for_search(), settings)
 
     @classmethod
     async def open(cls, address: str, settings: RemoteSettings | None = None) -> Self:
@@ -36,14 +39,14 @@ class AsyncRemoteBackend:
         """Answers a request; raises the `DynamoDBError` of the reply, or `NoReply`."""
         form = wire_format(type(request))
         body = body_of(request)
-        pool = self._streams_pool if form.streams else self._pool
+        pool = self._pools[form.host]
         response = await pool.post(pool.signer.headers(await self._keys(), form.target, body), body)
         return reply_of(request, pool.url, response.status, response.headers, response.data)
 
     async def close(self) -> None:
         """Closes the open connections."""
-        await self._pool.close()
-        await self._streams_pool.close()
+        for pool in self._pools.values():
+            await pool.close()
 
     async def __aenter__(self) -> Self:
         return self

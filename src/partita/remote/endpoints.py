@@ -38,7 +38,7 @@ _DASHED_STREAMS = (".api.aws", ".api.amazonwebservices.com.cn")  # streams-dynam
 
 @dataclass(frozen=True, slots=True)
 class RemoteEndpoint:
-    """A host and the region to sign for; `amazon` marks Amazon's own hosts, where streams have another one."""
+    """A host and the region to sign for; `amazon` marks Amazon's own hosts, where streams and searches have others."""
 
     scheme: str
     host: str
@@ -63,6 +63,13 @@ class RemoteEndpoint:
         account, _, rest = self.host.rpartition(".ddb.")
         host = f"dynamodb.{rest}" if account else self.host
         return replace(self, host=f"streams{'-' if host.endswith(_DASHED_STREAMS) else '.'}{host}")
+
+    def for_search(self) -> "RemoteEndpoint":
+        """The endpoint of SearchVectors; the same one everywhere but at Amazon."""
+        if not self.amazon:
+            return self
+        account, _, rest = self.host.rpartition(".ddb.")
+        return replace(self, host=f"{account}.search-ddb.{rest}" if account else f"search-{self.host}")
 
     def proxy(self) -> str | None:
         """The proxy that the environment names for this host (HTTPS_PROXY, NO_PROXY); plain HTTP uses none."""

@@ -3,6 +3,7 @@
 Replies are decoded straight into their classes, and the items in them stay bytes. These functions do no I/O.
 """
 
+import enum
 from binascii import crc32
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar, get_args
@@ -18,17 +19,25 @@ from partita.dynamodb.exceptions import (
     ValidationException,
 )
 from partita.dynamodb.operations import OPERATIONS
-from partita.dynamodb.requests import Request
+from partita.dynamodb.requests import Request, SearchVectors
 from partita.errors import NoReply
 
 Reply = TypeVar("Reply")
 
 
+class Host(enum.Enum):
+    """Amazon's hosts of one region."""
+
+    TABLES = "tables"
+    STREAMS = "streams"
+    SEARCH = "search"
+
+
 class WireFormat(NamedTuple):
-    """The target of the requests of one class, and the decoder of their replies."""
+    """The target of the requests of one class, the host that takes them, and the decoder of their replies."""
 
     target: str
-    streams: bool
+    host: Host
     reply: msgspec.json.Decoder[Any]
 
 
@@ -41,9 +50,15 @@ def wire_format(request: type[Request[Any]]) -> WireFormat:
     form = _FORMS.get(request)
     if form is None:
         target = OPERATIONS[request.__name__].target
-        form = WireFormat(target, target.startswith("DynamoDBStreams"), msgspec.json.Decoder(reply_type(request)))
+        form = WireFormat(target, _host(request, target), msgspec.json.Decoder(reply_type(request)))
         _FORMS[request] = form
     return form
+
+
+def _host(request: type[Request[Any]], target: str) -> Host:
+    if target.startswith("DynamoDBStreams"):
+        return Host.STREAMS
+    return Host.SEARCH if request is SearchVectors else Host.TABLES
 
 
 def reply_type(request: type[Request[Any]]) -> Any:

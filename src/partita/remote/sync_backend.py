@@ -4,7 +4,7 @@ from typing import Self, TypeVar
 
 from partita.dynamodb.requests import Request
 from partita.remote.connection_pool import ConnectionPool
-from partita.remote.protocol import body_of, reply_of, wire_format
+from partita.remote.protocol import Host, body_of, reply_of, wire_format
 from partita.remote.settings import RemoteSettings
 
 Reply = TypeVar("Reply")
@@ -21,7 +21,10 @@ class RemoteBackend:
         endpoint = settings.endpoint(address)
         self._credentials = settings.credential_source(endpoint)
         self._pool = ConnectionPool(endpoint, settings)
-        self._streams_pool = ConnectionPool(endpoint.for_streams(), settings) if endpoint.amazon else self._pool
+        self._pools = dict.fromkeys(Host, self._pool)
+        if endpoint.amazon:
+            self._pools[Host.STREAMS] = ConnectionPool(endpoint.for_streams(), settings)
+            self._pools[Host.SEARCH] = ConnectionPool(endpoint.for_search(), settings)
 
     @property
     def endpoint(self) -> str:
@@ -32,14 +35,14 @@ class RemoteBackend:
         """Answers a request; raises the `DynamoDBError` of the reply, or `NoReply`."""
         form = wire_format(type(request))
         body = body_of(request)
-        pool = self._streams_pool if form.streams else self._pool
+        pool = self._pools[form.host]
         response = pool.post(pool.signer.headers(self._credentials.current(), form.target, body), body)
         return reply_of(request, pool.url, response.status, response.headers, response.data)
 
     def close(self) -> None:
         """Closes the open connections."""
-        self._pool.close()
-        self._streams_pool.close()
+        for pool in self._pools.values():
+            pool.close()
 
     def __enter__(self) -> Self:
         return self

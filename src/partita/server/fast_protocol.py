@@ -27,6 +27,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from partita.dynamodb.decode import error_body
 from partita.dynamodb.exceptions import SerializationException
+from partita.http.asgi import EVENT_STREAM, UNLIMITED
 from partita.http.sources import AllowedSources
 from partita.server.connections import LARGE, Connections, ReadControl, is_reset
 from partita.server.dispatch import Dispatcher, ProtocolResponse, reply_head
@@ -108,6 +109,7 @@ class FastPathProtocol(HttpToolsProtocol):
         self._answering_bytes = 0  # of the body of the request that is being answered
         self._cycle_in_progress: RequestResponseCycle | None = None
         self._waiting_cycles = 0  # ASGI requests among the pipelined ones
+        self._is_unlimited = False  # its response is a stream of events
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -265,6 +267,9 @@ class FastPathProtocol(HttpToolsProtocol):
         if self._missing > MAX_BODY:
             self._reject_large()
             return
+        if b"transfer-encoding" in headers and not _is_chunked_only(self.headers):
+            self._reject(501, "Transfer-Encoding may be chunked only; name a compression in Content-Encoding")
+            return
         if self._takes_fast_path(headers):
             self._phase = FAST
             return
@@ -272,6 +277,8 @@ class FastPathProtocol(HttpToolsProtocol):
         url, raw_headers, expects = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
         self.url, self.expect_100_continue = url, expects
+        extensions: dict[str, Any] = {UNLIMITED: self._exempt_from_limit}
+        self.scope["extensions"] = extensions
         self.scope["headers"] = raw_headers  # `self.headers` is another list: trailers are not headers
         self.cycle = None  # type: ignore[assignment]  # so that uvicorn leaves the order of requests to `_enqueue`
         super().on_headers_complete()
@@ -287,9 +294,12 @@ class FastPathProtocol(HttpToolsProtocol):
             if b"content-encoding" in headers or b"gzip" in headers.get(b"accept-encoding", b""):
                 return False
             return fast.dispatcher is not None and headers.get(b"x-amz-target", b"").startswith(_TARGETS)
-        return method in (b"GET", b"HEAD") and self.url.startswith(b"/api/") and self._is_plain_read(fast, headers)
+        is_read = method in (b"GET", b"HEAD") and self.url.startswith(b"/api/")
+        return is_read and self._is_plain_read(fast, headers)
 
     def _is_plain_read(self, fast: FastPath, headers: dict[bytes, bytes]) -> bool:
+        if EVENT_STREAM in headers.get(b"accept", b""):
+            return False
         has_body = b"content-length" in headers or b"transfer-encoding" in headers
         return fast.nonblocking_read is not None and not has_body and self.url != b"/api/" and b"#" not in self.url
 
@@ -444,8 +454,15 @@ class FastPathProtocol(HttpToolsProtocol):
 
     # Ending the connection
 
+    def _exempt_from_limit(self) -> None:
+        """Lets the connection stay open for as long as its response lasts, which a stop ends."""
+        self._is_unlimited = True
+        self._open_connections.remove(self)
+
     def shutdown(self) -> None:
-        if self._cycle_in_progress is not None:
+        if self._is_unlimited:
+            self.transport.close()
+        elif self._cycle_in_progress is not None:
             self._cycle_in_progress.keep_alive = False
         elif self._is_answering:
             self._phase = CLOSING
@@ -480,3 +497,8 @@ class FastPathProtocol(HttpToolsProtocol):
             self.abort()
         else:
             self._check = self.loop.call_later(CHECK_SECONDS, self._check_timeouts)
+
+
+def _is_chunked_only(headers: Headers) -> bool:
+    """Whether the body has no other transfer coding: SDKs compress by Content-Encoding, which is decompressed."""
+    return [value.strip().lower() for name, value in headers if name == b"transfer-encoding"] == [b"chunked"]

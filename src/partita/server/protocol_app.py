@@ -14,6 +14,8 @@ from partita.dynamodb.exceptions import DynamoDBError, UnknownOperationException
 from partita.dynamodb.limits import MB
 from partita.http.asgi import AsgiApplication, Receive, Scope, Send
 from partita.http.gzip import accepts_gzip
+from partita.http.metrics_endpoint import PATH as METRICS_PATH
+from partita.http.metrics_endpoint import MetricsEndpoint
 from partita.http.request_body import (
     BodyTooLarge,
     ClientDisconnected,
@@ -52,12 +54,14 @@ class Application:
         *,
         turns: Turns | None = None,
         dynamodb: bool = True,
+        metrics: MetricsEndpoint | None = None,
     ) -> None:
         """`on_open` is called with the open backend's dispatcher. `rest` answers at and below `/api`, and `/` in HTML.
 
         `background` is entered after the backend is opened, and left before it is closed. Without `dynamodb`, its
-        protocol is not served.
+        protocol is not served. `metrics` answers GET /metrics.
         """
+        self._metrics = metrics
         self._rest = rest
         self._dynamodb = dynamodb
         self._turns = turns
@@ -162,6 +166,10 @@ class Application:
     async def _answer_get(self, scope: Scope, send: Send) -> None:
         if scope["method"] in ("GET", "HEAD") and scope["path"] in ("/", "/health"):
             await _send(send, 200, b"healthy: partita\n", content_type=b"text/plain")
+        elif scope["method"] == "GET" and scope["path"] == METRICS_PATH and self._metrics is not None:
+            authorization = dict(scope["headers"]).get(b"authorization", b"")
+            status, kind, body = await asyncio.to_thread(self._metrics.respond, authorization)
+            await _send(send, status, body, content_type=kind.encode())
         else:
             await _send(send, 404, error_body(UnknownOperationException()))
 

@@ -14,6 +14,7 @@ from partita.errors import ConfigurationError
 from partita.http.asgi import AsgiApplication
 from partita.http.cors import Cors
 from partita.http.hosts import is_loopback
+from partita.http.metrics_endpoint import MetricsEndpoint
 from partita.http.sources import AllowedSources, SourceCheck
 from partita.server.authorization import Authorizer
 from partita.server.connections import Connections, raise_file_limit, return_freed_memory, trim_memory
@@ -89,12 +90,13 @@ def serve(
     authorizer: Authorizer | None = None,
     sources: AllowedSources,
     background: BackgroundWork = nullcontext,
+    metrics: MetricsEndpoint | None = None,
 ) -> None:
     """Serves until interrupted, then answers the requests in progress. `rest` answers at and below `/api`.
 
     `nonblocking_read` answers GET requests to `rest` on the fast path, where they do not block. `background` is entered
-    for as long as the server runs. With an authorizer every DynamoDB request goes through ASGI, since the fast path
-    does not verify signatures. Without `dynamodb` only `rest` answers.
+    for as long as the server runs. `metrics` answers GET /metrics. With an authorizer every DynamoDB request goes
+    through ASGI, since the fast path does not verify signatures. Without `dynamodb` only `rest` answers.
     """
 
     def fast_path(dispatcher: Dispatcher) -> FastPath:
@@ -105,7 +107,14 @@ def serve(
     listen(listener)
     protocols = _ProtocolFactory(fast_path)
     application: AsgiApplication = Application(
-        open_backend, protocols.on_open, rest, authorizer, background, turns=protocols.turns, dynamodb=dynamodb
+        open_backend,
+        protocols.on_open,
+        rest,
+        authorizer,
+        background,
+        turns=protocols.turns,
+        dynamodb=dynamodb,
+        metrics=metrics,
     )
     if sources.origins:
         application = Cors(application, sources.origins)
