@@ -524,7 +524,7 @@ def no_entity() -> None:
             an_item_of_several,
             f"thing: Item[...] takes one entity; write -> Items[{__name__}.Thing | {__name__}.Other]",
         ),
-        (no_result, "thing: it has no return type; write -> Item[...] or -> Items[...]"),
+        (no_result, "thing: it has no return type; write -> Item[...], -> Items[...] or -> Nearest[...]"),
         (said_twice, "of_colour: its read is declared both in the body and in @pattern(...); remove one of them"),
         (
             an_item_of_a_view,

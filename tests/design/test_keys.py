@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import product
 from typing import Any
 from unicodedata import normalize
 
@@ -113,6 +114,25 @@ def test_descending_text_falls_as_values_rise(form: KeyPart, values: st.SearchSt
         assert falling.read(falling.write(one)) == one
 
     law()
+
+
+@given(st.data())
+def test_language_of_a_number_is_its_texts_and_no_other(data: st.DataObject) -> None:
+    digits, places, signed = data.draw(st.integers(1, 2)), data.draw(st.integers(0, 1)), data.draw(st.booleans())
+    most = 10 ** (digits + places) - 1
+    ends = data.draw(st.lists(st.integers(-most if signed else 0, most), min_size=2, max_size=2).map(sorted))
+    low, high = (Decimal(end).scaleb(-places) for end in ends) if data.draw(st.booleans()) else (None, None)
+    form = NumberPart(digits, places, signed, Decimal, low, high)
+    numerals = ["".join(each) for each in product("0123456789", repeat=digits + places)]
+    every = [sign + each for sign in (("p", "n") if signed else ("",)) for each in numerals]
+    assert [each for each in every if each in form.language] == [each for each in every if form.matches(each)]
+    falling = DescendingPart(form)
+    assert [each for each in every if each in falling.language] == [each for each in every if falling.matches(each)]
+
+
+def test_bounds_without_a_number_are_rejected() -> None:
+    with pytest.raises(DesignError, match=r"Ordered\(5, 1\): no number is in these bounds; write the smaller one"):
+        Ordered(5, 1)
 
 
 @given(texts, times, numbers, st.sampled_from(Level), prices)

@@ -187,7 +187,7 @@ def _hide_in_index(draw: st.DrawFn, draft: _Draft) -> None:
 def _uniques(draw: st.DrawFn, draft: _Draft) -> tuple[UniqueSpec, ...]:
     found: list[UniqueSpec] = []
     numbers = any(each.field and draft.fields[each.field].kind.name != "text" for each in draft.key.attributes)
-    if draft.moved or numbers:  # guards are in tables with text keys
+    if numbers:  # guards are in tables with text keys
         return ()
     names = [name for name, each in draft.fields.items() if each.kind.name != "real"]
     for at in range(draw(st.sampled_from([0, 0, 0, 1, 1, 2]))):
@@ -260,14 +260,6 @@ def _decorate(draw: st.DrawFn, draft: _Draft) -> None:
         rest["expires"], rest["expires_when"] = draw(st.sampled_from(times)), chance(draw, 4)
 
 
-def _is_bound(draft: _Draft, drafts: list[_Draft]) -> bool:
-    """Whether invariants concern the items: other code has kept none of them."""
-    linked = {each.other for other in drafts for each in other.rest.get("references", ())}
-    linked |= {each.child for other in drafts for each in other.rest.get("counters", ())}
-    linked |= {child for other in drafts for child in other.rest.get("owns", ())}
-    return draft.number in linked or any(draft.rest.get(name) for name in ("uniques", "counters", "references", "owns"))
-
-
 def _old_key(draw: st.DrawFn, draft: _Draft) -> KeySpec | None:
     """The key in another form, as other code wrote it."""
     (sort,) = draft.key.sort
@@ -313,7 +305,7 @@ def designs(draw: st.DrawFn) -> DesignSpec:
         indexes = [each for each in indexes if not each.local and not {"PK", "SK"} & {*each.pk, *each.sk}]
     for draft in drafts:
         draft.rest["uniques"] = _uniques(draw, draft)
-        draft.rest["old"] = None if plain_table or _is_bound(draft, drafts) else _old_key(draw, draft)
+        draft.rest["old"] = None if plain_table else _old_key(draw, draft)
         found = [(index, _index_keys(draw, draft, index)) for index in indexes if chance(draw, 2)]
         keys = [_more_keys(draw, draft, index, keys) for index, keys in found if keys is not None]
         draft.rest["indexes"] = tuple(each for several in keys for each in several)

@@ -287,8 +287,6 @@ class _Trial:
     # Invariants of the whole
 
     def outcome(self) -> Outcome:
-        if self.several and AlreadyExists in self.errors:
-            self.allowed.add(NotUnique)  # the values of the item that exists are taken as well
         self._check_uniques()
         self._check_references()
         self._check_counters()

@@ -183,7 +183,7 @@ class Run:
             return
         self.write(write)
         found = self.state.items.get(place)
-        if found is None or not stored.has_old_text(entity.old, found[1], separator, time_format):
+        if found is None or not stored.has_old_text(entity, found[1], separator, time_format):
             return
         new = stored.key_texts(entity.key, found[1], separator)
         old = stored.key_texts(entity.old, found[1], separator, time_format)
@@ -195,6 +195,10 @@ class Run:
             return
         self._delete_raw(item)
         self.backend.inner.call(wire.PutItem(table_name="tab", item=moved))
+        key = {name: item[name] for name in old}
+        for guard in [each for each in self.scan() if each.get("guardOf") == {"M": key}]:
+            owner = {"M": {name: moved[name] for name in old}}
+            self.backend.inner.call(wire.PutItem(table_name="tab", item=guard | {"guardOf": owner}))
         self.history.append(f"# it lies under its old key {old}")
         self.old[place] = old
 
@@ -217,7 +221,7 @@ class Run:
         fitting = [each for state in accepted if (each := self._without_deleted(state, found, expired)) is not None]
         guards = set(self._guards())
         for each in fitting:
-            if guards == set(stored.guards(self.loaded.spec, each, self.clock.now)):
+            if guards == set(stored.guards(self.loaded.spec, each, self.clock.now, {})):
                 return each
         if fitting:
             return fitting[0]  # `check` reports the guards
@@ -284,7 +288,7 @@ class Run:
         }
 
     def _check_guards(self) -> None:
-        found, wanted = self._guards(), stored.guards(self.loaded.spec, self.state, self.clock.now)
+        found, wanted = self._guards(), stored.guards(self.loaded.spec, self.state, self.clock.now, self.old)
         owners = {key: owner for key, owner in wanted.items() if owner is not None}
         wrong = any(found.get(key) != owner for key, owner in owners.items()) and not self.loaded.spec.plain_table
         if set(found) != set(wanted) or wrong:

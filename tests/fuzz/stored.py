@@ -71,15 +71,19 @@ def _unique_text(value: Any) -> str:
     return number_text(value) if isinstance(value, Decimal) else str(getattr(value, "value", value))
 
 
-def guards(spec: DesignSpec, state: State, now: datetime) -> dict[str, Any]:
-    """The key of every guard, with the key of its item; None for a value that is kept after a deletion."""
+def guards(spec: DesignSpec, state: State, now: datetime, old: Mapping[Identity, dict[str, str]]) -> dict[str, Any]:
+    """The key of every guard, with the key of its item; None for a value that is kept after a deletion.
+
+    `old` has the keys of the items that lie under old ones.
+    """
     found: dict[str, Any] = {_guard(entity, unique, value): None for entity, unique, value in state.kept}
-    for entity, values in state.items.values():
+    for place, (entity, values) in state.items.items():
         if is_alive(entity, values, now):
             for unique in entity.uniques:
                 value = unique_value(entity, unique, values)
                 if value is not None:
-                    found[_guard(entity.name, unique.name, value)] = key_texts(entity.key, values, spec.separator)
+                    key = old.get(place) or key_texts(entity.key, values, spec.separator)
+                    found[_guard(entity.name, unique.name, value)] = key
     return found
 
 
@@ -118,16 +122,21 @@ def keys_in(entity: EntitySpec, index: str | None, values: Values) -> KeySpec | 
     return next((each for each in entity.keys(index) if each.holds(values) and each.has_parts(values)), None)
 
 
-def has_old_text(keys: KeySpec, values: Values, separator: str, time_format: str) -> bool:
-    """Whether other code can have written such an old key, and nothing but this item can have its text today."""
+def has_old_text(entity: EntitySpec, values: Values, separator: str, time_format: str) -> bool:
+    """Whether other code can have written such an old key, and the item can be read from it.
+
+    It may be the key of another text today, if the item has the text as an attribute as well.
+    """
     place = Place(separator, time_format=time_format)
-    for attribute in keys.attributes:
+    assert entity.old is not None
+    for attribute in entity.old.attributes:
         for at, each in enumerate(attribute.template or ()):
             if each.field is None or each.form is None or each.form.name != "old" or values[each.field] is None:
                 continue
             text = each.form.text(values[each.field], place)
             continues = at + 1 < len(attribute.template or ())
-            if (separator in text and continues) or (place.escape in text and isinstance(values[each.field], str)):
+            is_hidden = entity.fields[each.field].in_key and isinstance(values[each.field], str)
+            if (separator in text and continues) or (place.escape in text and is_hidden):
                 return False
     return True
 

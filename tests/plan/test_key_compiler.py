@@ -26,6 +26,7 @@ PLANS = {
     f"{design.name} {name}": plan_of(pattern.read)
     for design in (kitchen_sink_design.design, *(SYSTEMS[system].design for system in SYSTEMS))
     for name, pattern in design.patterns.items()
+    if pattern.read.search is None
 }
 COMPILED = {name: plan for name, plan in PLANS.items() if plan.write_query or plan.write_key}
 

@@ -20,6 +20,7 @@ from partita import (
     Items,
     Keys,
     OpenEnum,
+    Ordered,
     Owns,
     ProofError,
     Query,
@@ -168,6 +169,24 @@ def test_two_entities_whose_keys_can_be_equal_are_rejected(mine: tuple[str, str]
         f"Mine and Theirs: Mine ({', '.join(mine)}) and Theirs ({', '.join(theirs)}) can have the same key: PK "
     )
     assert said.endswith("; give one of them another constant")
+
+
+def test_bounds_of_numbers_tell_keys_apart_and_an_example_is_in_them() -> None:
+    def declare(low: int, high: int) -> Table:
+        shared = table()
+
+        class Visit(Entity, table=shared, key=("DAY#{day}", "ENTRY#{number}")):
+            day: str
+            number: Annotated[int, Ordered(100, 499)]
+
+        class Order(Entity, table=shared, key=("DAY#{day}", "ENTRY#{number}")):
+            day: str
+            number: Annotated[int, Ordered(low, high)]
+
+        return shared
+
+    prove("test", declare(500, 999))
+    assert "can have the same key: PK 'DAY#a', SK 'ENTRY#481'; " in proof_of(declare(480, 999))
 
 
 def test_an_entity_that_fills_an_index_unasked_is_found() -> None:

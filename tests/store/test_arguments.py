@@ -1,14 +1,18 @@
-"""Every public method of both stores with arguments that cannot work: the caller gets our error, or a TypeError.
+"""Every public method of both stores with arguments that cannot work: the caller gets an error that names the argument.
+
+It is ours, or the TypeError of Python's own check of a signature.
 
 A method that is added without a line in `TABLE` fails a test here.
 """
 
 import asyncio
 import inspect
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -303,7 +307,15 @@ TABLE: list[tuple[list[Any], list[tuple[str, Act]]]] = [
             ("explain_change", lambda db, edit: db.explain_change(GOOD, edit)),
         ],
     ),
-    ([5, "x"], [("adopt", lambda db, progress: db.adopt(progress))]),
+    (
+        [5, "x"],
+        [
+            ("adopt", lambda db, progress: db.adopt(progress)),
+            ("delete", lambda db, check: db.delete(GOOD, check=check)),
+            ("read", lambda db, decode: db.read(GOOD, decode)),
+            ("read_page", lambda db, decode: db.read_page(sheets("b"), decode)),
+        ],
+    ),
     (
         NO_EDITS,
         [
@@ -328,6 +340,7 @@ CASES = [(method, value, act) for values, acts in TABLE for value in values for 
 METHODS = {method for method, _, _ in CASES}
 WITHOUT_ARGUMENTS = {"close", "create_tables", "differences", "measure", "now"}
 TAKES_ANY_NAME = {"retrying"}
+SIGNATURE = re.compile(r"\w+\.\w+\(\) (missing \d+ required|takes|got an unexpected keyword argument)")
 
 
 @pytest.fixture
@@ -348,8 +361,10 @@ def rejected(act: Callable[[], Any]) -> str | None:
         act()
     except DynamoDBError as error:
         return f"{type(error).__name__}: {error}"
-    except (PartitaError, TypeError) as error:
+    except PartitaError as error:
         return None if str(error) else f"{type(error).__name__} without a message"
+    except TypeError as error:
+        return None if SIGNATURE.match(str(error)) else f"TypeError: {error}"
     except Exception as error:  # noqa: BLE001 - any other is the fault that is looked for
         return f"{type(error).__name__}: {error}"
     return "accepted"
@@ -395,6 +410,22 @@ def db_state(backend: Any) -> list[Any]:
 def test_every_public_method_has_its_bad_arguments(kind: type[Any]) -> None:
     public = {name for name, each in inspect.getmembers(kind, callable) if not name.startswith("_")}
     assert public - METHODS == WITHOUT_ARGUMENTS | TAKES_ANY_NAME
+
+
+@pytest.mark.parametrize("kind", [Store, AsyncStore, Transaction])
+def test_missing_and_unknown_arguments_are_errors_that_name_the_method(kind: type[Any], backend: Any) -> None:
+    db = Store(backend, design)
+    made = Transaction(db.context, design) if kind is Transaction else kind(backend, design)
+    for name in (name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")):
+        method = getattr(made, name)
+        required = [each for each in inspect.signature(method).parameters.values() if each.default is each.empty]
+        calls: list[Callable[[], Any]] = [partial(method, nothing=1)]
+        calls += [method] if any(each.kind is each.POSITIONAL_OR_KEYWORD for each in required) else []
+        if name in ("with_settings", "flow"):
+            continue
+        for call in calls:
+            with pytest.raises(TypeError, match=rf"\w+\.{name}\(\) (missing|got)"):
+                call()
 
 
 def test_iterator_is_taken_as_a_list(backend: Any) -> None:

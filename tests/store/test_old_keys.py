@@ -539,6 +539,40 @@ def test_counters_and_references_find_a_parent_under_its_old_key(name: str, copi
             assert db.one(a_team(team)).players == teams_of_players.count(team)
 
 
+class Interrupted:
+    """A backend on which something else happens before one of the requests."""
+
+    def __init__(self, inner: Any, before: int, act: Callable[[], Any]) -> None:
+        self.inner, self.left, self.act = inner, before, act
+
+    def call(self, request: Any) -> Any:
+        self.left -= 1
+        if self.left == -1:
+            self.act()
+        return self.inner.call(request)
+
+
+@pytest.mark.parametrize("before", range(8))
+@pytest.mark.parametrize("name", PARENT_WRITES)
+def test_parent_that_another_writer_moves_meanwhile_is_found(name: str, before: int) -> None:
+    with connect("memory:", maintain=False) as backend:
+        other = Store(backend, prove("teams", teams), sleep=lambda _: None)
+        other.create_tables()
+        for team, players in ((7, 1), (8, 0)):
+            row = {"team": {"N": str(team)}, "players": {"N": str(players)}, "most": {"N": "3"}}
+            backend.call(PutItem(table_name="teams", item={"PK": {"S": f"T#{team}"}, "SK": {"S": "T"}} | row))
+        row = {"player": {"S": "ann"}, "team": {"N": "7"}}
+        backend.call(PutItem(table_name="teams", item={"PK": {"S": "PLAYER#ann"}, "SK": {"S": "PLAYER"}} | row))
+
+        def act() -> None:
+            for team in (7, 8):
+                other.update(a_team(team), lambda each: setattr(each, "most", 5))
+
+        PARENT_WRITES[name](Store(Interrupted(backend, before, act), prove("teams", teams), sleep=lambda _: None))
+        found = [each.team for each in other.scan(Player)]
+        assert [other.one(a_team(team)).players for team in (7, 8)] == [found.count(7), found.count(8)]
+
+
 def test_reference_to_a_parent_under_no_key_is_missing() -> None:
     with connect("memory:", maintain=False) as backend:
         db = Store(backend, prove("teams", teams), sleep=lambda _: None)

@@ -17,9 +17,11 @@ from partita import (
     Jobs,
     JobStatus,
     JobTick,
+    SearchResult,
     Store,
     Transaction,
     Updated,
+    Vector,
     connect,
     connect_async,
 )
@@ -27,6 +29,7 @@ from partita.design import F
 from partita.engine.engine import Engine
 from partita.remote.sync_backend import RemoteBackend
 from tests.design.shop import Customer, Order, Status, account, customer, order, orders_to_ship, shop
+from tests.store.parts_design import Part, similar, similar_names, similar_parts
 
 AT = datetime(2025, 1, 1, tzinfo=UTC)
 
@@ -135,3 +138,18 @@ def run_jobs(db: Store) -> None:
     failed = [each for each in runner.history("copy") if each.outcome == JobOutcome.FAILED]
     close_old_orders(db)
     print(count, tick, statuses, failed)
+
+
+def search(db: Store, embedding: Vector) -> None:
+    found: list[SearchResult[Part]] = db(similar_parts(embedding, "brakes"))
+    for each in db(similar(embedding, category="brakes")):
+        size: int = each.item.size
+        score: float = each.score
+        print(size, score)
+    names: list[str] = [each.item.name for each in db(similar_names(embedding, "brakes"))]
+    print(found, names, db.explain(similar_parts(embedding, "brakes")))
+
+
+async def search_async(db: AsyncStore, embedding: Vector) -> None:
+    found: list[SearchResult[Part]] = await db(similar_parts(embedding, "brakes"))
+    print(found)

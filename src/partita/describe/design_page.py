@@ -9,9 +9,10 @@ from partita.describe.entity_page import EntityPages
 from partita.describe.explain import explain_read
 from partita.describe.markdown import code, codes, rows
 from partita.design.models import Model
-from partita.design.tables import Index, Table
+from partita.design.tables import Index, Table, VectorIndex
 from partita.dynamodb import limits
 from partita.plan.design import Design
+from partita.plan.proof.tables import vector_dimensions
 
 
 def page(design: Design, front: str, item_bytes: int = 1024) -> str:
@@ -36,7 +37,15 @@ def _table(table: Table) -> str:
     if table.indexes:
         listed = [[code(each.name), codes(each.pk), codes(each.sk), _projection(each)] for each in table.indexes]
         facts.append(rows(["Index", "Partition key", "Sort key", "Projection"], listed))
+    if table.vector_indexes:
+        listed = [[code(each.name), *_vectors(table, each), _projection(each)] for each in table.vector_indexes]
+        facts.append(rows(["Vector index", "Vector", "Distance", "Partition key", "Filters", "Projection"], listed))
     return "\n\n".join(facts)
+
+
+def _vectors(table: Table, index: VectorIndex) -> list[str]:
+    vector = f"{code(index.vector)}, {vector_dimensions(table, index)} dimensions"
+    return [vector, index.distance, codes(index.pk), codes(index.filters)]
 
 
 def _projection(index: Index) -> str:
@@ -65,5 +74,6 @@ def _writes(design: Design, item_bytes: int) -> str:
 
 def _units(model: Model, item_bytes: int) -> list[str]:
     own = ceil(item_bytes / limits.WRITE_UNIT_BYTES)
-    copies = own * len(model.indexes)
+    vectors = {each.name for each in model.table.vector_indexes}  # billed by the byte
+    copies = own * len(model.indexes.keys() - vectors)
     return [str(own), str(copies), str(own + copies)]

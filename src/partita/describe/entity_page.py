@@ -22,6 +22,7 @@ from partita.design.markers import (
     Compressed,
     CountOf,
     CreatedAt,
+    Dimensions,
     InKey,
     Internal,
     References,
@@ -33,6 +34,7 @@ from partita.design.markers import (
 )
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model, model_of
 from partita.design.naming import naming
+from partita.design.vector_values import VectorCodec
 
 
 class EntityPages:
@@ -145,6 +147,8 @@ def _remark(model: Model, marker: Any) -> str:
             return f"refers to an existing {marker.entity().__name__}"
         case Transitions():
             return _transitions(marker)
+        case Dimensions():
+            return f"vector of {marker.count} dimensions"
         case CreatedAt():
             return "time of creation"
         case UpdatedAt():
@@ -193,11 +197,13 @@ def _where(model: Model, condition: Condition | None) -> str:
 
 
 def _example(model: Model) -> str:
-    """A stored item, its key first; compressed values are left out, as they depend on the library's version."""
+    """A stored item, its key first; compressed values, which depend on the library, and vectors are shortened."""
     item = example_item(model, example_of(model))
     for attribute in model.attributes.values():
         if isinstance(attribute.codec, CompressedCodec) and attribute.name in item:
             item[attribute.name] = {"B": "…"}
+        elif isinstance(attribute.codec, VectorCodec) and attribute.name in item:
+            item[attribute.name] = {"L": [item[attribute.name]["L"][0], "…"]}
     names = [*model.table.key_names, *(each for each in item if each not in model.table.key_names)]
     lines = [f"  {json.dumps(name)}: {json.dumps(item[name], ensure_ascii=False)}" for name in names]
     return "```json\n{\n" + ",\n".join(lines) + "\n}\n```"

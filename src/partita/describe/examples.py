@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 
 from partita.design.json_schema import Schema, json_schemas
-from partita.design.markers import Version
+from partita.design.markers import Dimensions, Version
 from partita.design.models import Attribute, Model
 from partita.dynamodb.values import Item
 from partita.plan.item_compiler import compiled_item
@@ -142,6 +142,8 @@ def example_item(model: Model, entity: Any) -> Item:
 def _first_example(model: Model) -> Any:
     schemas, components, _ = json_schemas([model.cls], "#/{name}")
     entity = msgspec.convert(example(schemas[0], components), model.cls)
+    for attribute, marker in model.marked(Dimensions):
+        setattr(entity, attribute.field, [0.5] * marker.count)
     for attribute, _ in model.marked(Version):
         setattr(entity, attribute.field, 1)
     return entity
@@ -149,7 +151,11 @@ def _first_example(model: Model) -> Any:
 
 def _index_count(model: Model, item: Item) -> int:
     """How many indexes the item is in."""
-    names = [{each.name for each in several[0].attributes} for several in model.indexes.values()]
+    needed = {index.name: {index.vector} for index in model.table.vector_indexes}
+    names = [
+        {each.name for each in several[0].attributes} | needed.get(name, set())
+        for name, several in model.indexes.items()
+    ]
     return sum(each <= item.keys() for each in names)
 
 

@@ -7,17 +7,27 @@ from typing import Any
 
 import msgspec
 
-from partita.design.reads import Argument, FanOut, Get, Query, Read
+from partita.design.key_slots import SlotRole
+from partita.design.reads import Argument, FanOut, Get, Query, Read, VectorSearch
+from partita.design.search_terms import search_values
 from partita.design.separators import Separator
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
+from partita.dynamodb.capacity import vector_search_bytes
 from partita.dynamodb.request_tables import with_table_names
 from partita.plan import key_ranges
 from partita.plan.read_requests import EmptyRange, Plan, call_plan, fan_out_values, get_item, plan_of, query
+from partita.plan.search_requests import SearchPlan, search_plan, search_plan_of, search_vectors
 
 
-def explain(call: Get[Any] | Query[Any], item_bytes: int = 1024, table_name: Callable[[str], str] = str) -> str:
+def explain(
+    call: Get[Any] | Query[Any] | VectorSearch[Any], item_bytes: int = 1024, table_name: Callable[[str], str] = str
+) -> str:
     """The explanation of a call, in lines; `table_name` gives the backend's name of a table."""
+    if isinstance(call, VectorSearch):
+        found = search_plan(call)
+        request = _request(search_vectors(found, call.arguments), table_name)
+        return "\n".join([*_search_head(found, table_name), request, *_search_cost_and_proof(found, item_bytes)])
     plan = call_plan(call)
     if isinstance(call, Get):
         requests: list[wire.Request[Any]] = [get_item(plan, call.arguments)]
@@ -32,8 +42,39 @@ def explain(call: Get[Any] | Query[Any], item_bytes: int = 1024, table_name: Cal
 
 def explain_read(read: Read, item_bytes: int = 1024) -> str:
     """The explanation of a pattern before it is called."""
+    if read.search is not None:
+        search = search_plan_of(read)
+        return "\n".join([*_search_head(search, str), *_search_cost_and_proof(search, item_bytes)])
     plan = plan_of(read)
     return "\n".join([*_head(plan, str), *_cost_and_proof(plan, plan.proof.requests, item_bytes)])
+
+
+def _search_head(plan: SearchPlan, table_name: Callable[[str], str]) -> list[str]:
+    names = " | ".join(source.model.name for source in plan.read.sources)
+    returned = plan.read.view.name if plan.read.view is not None else names
+    where = f"vector index {plan.index.name} of table {table_name(plan.model.table.name)}"
+    equal = [f"{fixed.attribute.name} = {_fixed(fixed)}" for fixed in plan.proof.range.fixed]
+    vector = ""
+    for slot, value in search_values(plan.read):
+        if slot.role is SlotRole.VECTOR:
+            vector = _value_text(value) if isinstance(value, Argument) else slot.field
+        elif slot.role is SlotRole.SEARCH_FILTER:
+            equal.append(f"{slot.field} = {_value_text(value)}")
+    if plan.proof.by_type:
+        equal.append(f"{plan.model.table.type_attribute} = {plan.model.type_name}")
+    nearest = f"the {plan.count} nearest to {vector} by {plan.index.distance}"
+    among = f", among {' and '.join(equal)}" if equal else ""
+    return [f"{plan.read.name} -> {returned}", f"  where    {where}", f"  search   {nearest}{among}"]
+
+
+def _search_cost_and_proof(plan: SearchPlan, item_bytes: int) -> list[str]:
+    billed = vector_search_bytes(plan.codec.dimensions, plan.count * item_bytes)
+    cost = f"about {billed:,.0f} bytes searched for {plan.count} items of {item_bytes} bytes without their vectors"
+    lines = [f"  cost     {cost}", *(f"  proof    {each}" for each in plan.proof.sentences)]
+    limit = None if plan.read.search is None else plan.read.search.scan_limit
+    if limit is not None:
+        lines.append(f"  scan     of at most {limit:,} items where a backend has no vector indexes")
+    return lines
 
 
 def explain_scan(names: Sequence[str], request: wire.Scan, table_name: Callable[[str], str] = str) -> str:

@@ -132,7 +132,7 @@ def _cost(model: Model, actions: list[ItemAction], alone: bool) -> str:
 
 
 def _index_units(model: Model, item: Item) -> dict[str, float]:
-    """Write units of each index that a new item is in, because it has all of its keys."""
+    """Write units of each index that a new item is in; vector indexes are billed by the byte."""
     return {
         index.name: write_units(0, item_size(_projected(index, model, item)))
         for index in model.table.indexes

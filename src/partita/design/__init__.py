@@ -10,6 +10,7 @@ from partita.design.markers import (
     Compressed,
     CountOf,
     CreatedAt,
+    Dimensions,
     Expires,
     InKey,
     Internal,
@@ -26,8 +27,21 @@ from partita.design.markers import (
 )
 from partita.design.open_enum import OpenEnum
 from partita.design.patterns import Pattern, pattern
-from partita.design.reads import ALL_SHARDS, Get, Item, Items, Query, collection, fan_out, get, query
-from partita.design.tables import Index, Table
+from partita.design.reads import (
+    ALL_SHARDS,
+    Get,
+    Item,
+    Items,
+    Nearest,
+    Query,
+    VectorSearch,
+    collection,
+    fan_out,
+    get,
+    query,
+)
+from partita.design.tables import Index, Table, VectorIndex
+from partita.design.vector_values import Vector
 
 __all__ = [
     "ALL_SHARDS",
@@ -36,6 +50,7 @@ __all__ = [
     "Condition",
     "CountOf",
     "CreatedAt",
+    "Dimensions",
     "Entity",
     "Expires",
     "F",
@@ -47,6 +62,7 @@ __all__ = [
     "Items",
     "Keys",
     "Limit",
+    "Nearest",
     "OpenEnum",
     "Ordered",
     "Owns",
@@ -60,6 +76,9 @@ __all__ = [
     "Unique",
     "Untracked",
     "UpdatedAt",
+    "Vector",
+    "VectorIndex",
+    "VectorSearch",
     "Version",
     "View",
     "collection",

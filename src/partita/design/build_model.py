@@ -6,12 +6,13 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import msgspec
 
 from partita.design.codec_factory import check_set_default, codec_of, markers_of, unwrapped_type
-from partita.design.codecs import AttributeMember, CompressedCodec, Namer, TextCodec
+from partita.design.codecs import AttributeMember, Codec, CompressedCodec, Namer, ScalarCodec, TextCodec
 from partita.design.key_templates import template
 from partita.design.keys import Keys, KeyTemplates
 from partita.design.markers import (
     AUTOMATIC,
     Compressed,
+    Dimensions,
     Expires,
     InKey,
     Limit,
@@ -23,8 +24,10 @@ from partita.design.markers import (
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model, ViewModel, part_types
 from partita.design.naming import Naming, naming_name
 from partita.design.naming import naming as naming_of
-from partita.design.tables import Table
+from partita.design.tables import Index, Table, VectorIndex
 from partita.design.validate_model import validate_model
+from partita.design.vector_values import Vector, VectorCodec
+from partita.dynamodb import limits
 from partita.errors import DesignError
 
 
@@ -101,7 +104,13 @@ def _attributes(cls: Any, naming: Naming) -> dict[str, Attribute]:
         markers = markers_of(hint)
         kind, optional = unwrapped_type(hint)
         compressed = _has(markers, Compressed)
-        codec = _compressed(kind, hint, where, name_on_disk) if compressed else codec_of(hint, where, name_on_disk)[0]
+        dimensions = next((each for each in markers if isinstance(each, Dimensions)), None)
+        if dimensions is not None:
+            codec: Codec = _vector(kind, where, dimensions, markers)
+        else:
+            codec = (
+                _compressed(kind, hint, where, name_on_disk) if compressed else codec_of(hint, where, name_on_disk)[0]
+            )
         stored_as = next((marker.name for marker in markers if isinstance(marker, StoredAs)), None)
         member = AttributeMember(
             info.name, stored_as or name_on_disk(info.name), codec, optional, info.default, info.default_factory
@@ -151,6 +160,20 @@ def _compressed(kind: Any, hint: Any, where: str, name_on_disk: Namer) -> Compre
         return CompressedCodec(kind)
 
 
+def _vector(kind: Any, where: str, dimensions: Dimensions, markers: Iterable[Any]) -> VectorCodec:
+    if kind != Vector:
+        wrong = f"Dimensions needs a vector, but it is {getattr(kind, '__name__', kind)}"
+        raise DesignError(where, wrong, f"write Annotated[Vector, Dimensions({dimensions.count})]")
+    if type(dimensions.count) is not int or not 1 <= dimensions.count <= limits.VECTOR_DIMENSIONS:
+        wrong = f"a vector cannot have {dimensions.count!r} dimensions"
+        raise DesignError(where, wrong, f"use 1 to {limits.VECTOR_DIMENSIONS}")
+    if _has(markers, Compressed, InKey):
+        raise DesignError(where, "a vector is stored as a list of numbers", "remove Compressed or InKey")
+    element = codec_of(float, where, str)[0]
+    assert isinstance(element, ScalarCodec)
+    return VectorCodec(element, dimensions.count)
+
+
 def _has(markers: Iterable[Any], *kinds: type) -> bool:
     return any(isinstance(marker, kinds) for marker in markers)
 
@@ -187,6 +210,9 @@ def _index_keys(
     for keys in declared:
         index = table.index(name, keys.index)
         where = f"{name}.{index.name}"
+        if isinstance(index, VectorIndex) and not _has_vector(index, attributes):
+            wrong = f"it has no vector that is stored as {index.vector!r}"
+            raise DesignError(where, wrong, "add one (Annotated[Vector, Dimensions(256)]), or remove its Keys")
         made = EntityKeys(
             name,
             index.name,
@@ -197,8 +223,8 @@ def _index_keys(
         keys.entity_keys[name] = made
         found[index.name] = (*found.get(index.name, ()), made)
     on_disk = {each.name for each in attributes.values() if not each.in_key} | set(table.key_names)
-    for index in table.indexes:
-        if index.name not in found and on_disk.issuperset(index.pk + index.sk):
+    for index in table.all_indexes:
+        if index.name not in found and on_disk.issuperset(index.pk + index.sk) and _has_vector(index, attributes):
             hashed = _index_key_attributes(name, table, index.pk, None, attributes, own, sorts=False)
             found[index.name] = (
                 EntityKeys(
@@ -209,6 +235,13 @@ def _index_keys(
                 ),
             )
     return found
+
+
+def _has_vector(index: Index, attributes: Mapping[str, Attribute]) -> bool:
+    """Whether items of an entity can be in an index as far as their vectors decide it."""
+    if not isinstance(index, VectorIndex):
+        return True
+    return any(isinstance(each.codec, VectorCodec) and each.name == index.vector for each in attributes.values())
 
 
 def _index_key_attributes(

@@ -116,15 +116,15 @@ class SetCodec(Codec):
     def __init__(self, element: ScalarCodec, reads: Any, kind: Any) -> None:
         self.tag = element.tag + "S"
         self.shape = tagged_struct(self.tag, list[reads])
-        self._element = element
+        self.element = element
         self._kind = kind
         self.normalizes = element.normalizes
 
     def normalized(self, value: Any, given: Any) -> Any:
-        return self._kind(self._element.normalized(each, each) for each in value)
+        return self._kind(self.element.normalized(each, each) for each in value)
 
     def encode(self, value: Any) -> AttributeValue | None:
-        written = sorted(self._element._write(each) for each in value)
+        written = sorted(self.element._write(each) for each in value)
         return {self.tag: written} if written else None
 
     def decode_expr(self, value: str, env: Env) -> str:
@@ -144,19 +144,19 @@ class ListCodec(Codec):
 
     def __init__(self, element: Codec, kind: Any) -> None:
         self.shape = tagged_struct("L", list[element.shape])  # type: ignore[name-defined]
-        self._element = element
+        self.element = element
         self._kind = kind
         self.normalizes = element.normalizes
         self.open = element.open
 
     def normalized(self, value: Any, given: Any) -> Any:
-        return self._kind(map(self._element.normalized, value, given))
+        return self._kind(map(self.element.normalized, value, given))
 
     def encode(self, value: Any) -> AttributeValue | None:
-        return {"L": [_encoded_inside(self._element, each) for each in value]}
+        return {"L": [_encoded_inside(self.element, each) for each in value]}
 
     def decode_expr(self, value: str, env: Env) -> str:
-        listed = f"[{self._element.decode_expr('each', env)} for each in {value}.L]"
+        listed = f"[{self.element.decode_expr('each', env)} for each in {value}.L]"
         return listed if self._kind is list else f"{self._kind.__name__}({listed})"
 
 
@@ -165,18 +165,18 @@ class MapCodec(Codec):
 
     def __init__(self, element: Codec) -> None:
         self.shape = tagged_struct("M", dict[str, element.shape])  # type: ignore[name-defined]
-        self._element = element
+        self.element = element
         self.normalizes = element.normalizes
         self.open = element.open
 
     def normalized(self, value: Any, given: Any) -> Any:
-        return {name: self._element.normalized(each, given[name]) for name, each in value.items()}
+        return {name: self.element.normalized(each, given[name]) for name, each in value.items()}
 
     def encode(self, value: Any) -> AttributeValue | None:
-        return {"M": {map_name(name): _encoded_inside(self._element, each) for name, each in value.items()}}
+        return {"M": {map_name(name): _encoded_inside(self.element, each) for name, each in value.items()}}
 
     def decode_expr(self, value: str, env: Env) -> str:
-        return f"{{name: {self._element.decode_expr('each', env)} for name, each in {value}.M.items()}}"
+        return f"{{name: {self.element.decode_expr('each', env)} for name, each in {value}.M.items()}}"
 
 
 class StructCodec(Codec):
@@ -224,18 +224,18 @@ class NullableCodec(Codec):
     def __init__(self, inner: Codec) -> None:
         self.tag = inner.tag
         self.shape = nullable(inner.shape)
-        self._inner = inner
+        self.inner = inner
         self.normalizes = inner.normalizes
         self.open = inner.open
 
     def normalized(self, value: Any, given: Any) -> Any:
-        return None if value is None else self._inner.normalized(value, given)
+        return None if value is None else self.inner.normalized(value, given)
 
     def encode(self, value: Any) -> AttributeValue | None:
-        return {"NULL": True} if value is None else self._inner.encode(value)
+        return {"NULL": True} if value is None else self.inner.encode(value)
 
     def decode_expr(self, value: str, env: Env) -> str:
-        return f"(None if {value}.NULL else {_of_its_type(self._inner, value, 'a value inside', env)})"
+        return f"(None if {value}.NULL else {_of_its_type(self.inner, value, 'a value inside', env)})"
 
 
 class CompressedCodec(Codec):

@@ -192,6 +192,43 @@ def optional(language: Language) -> Language:
     return one_of(literal(""), language)
 
 
+def digits_between(low: str, high: str) -> Language:
+    """The numbers from `low` to `high`, all written with as many digits as these two.
+
+    A state is the bounds of the digits that are still to come: `00` and `99` where they are free.
+    """
+    states = {(low, high): 0}
+    waiting = deque(states)
+    edges: list[tuple[Edge, ...]] = []
+    while waiting:
+        leaving: list[Edge] = []
+        for first, last, after in _next_digits(*waiting.popleft()):
+            if after not in states:
+                states[after] = len(states)
+                waiting.append(after)
+            leaving.append((first, last, states[after]))
+        edges.append(tuple(leaving))
+    return Language(tuple(edges), frozenset({states["", ""]}))
+
+
+def _next_digits(low: str, high: str) -> Iterator[tuple[int, int, tuple[str, str]]]:
+    """The next digits from one to another, and the bounds of those behind them."""
+    if not low:
+        return
+    first, last = ord(low[0]), ord(high[0])
+    least, most = "0" * (len(low) - 1), "9" * (len(high) - 1)
+    if first == last:
+        yield first, last, (low[1:], high[1:])
+        return
+    after_first, before_last = first + (low[1:] != least), last - (high[1:] != most)
+    if after_first <= before_last:
+        yield after_first, before_last, (least, most)
+    if first < after_first:
+        yield first, first, (low[1:], most)
+    if before_last < last:
+        yield last, last, (least, high[1:])
+
+
 ANY_CHARACTER = characters((0, _SURROGATES[0] - 1), (_SURROGATES[1] + 1, LAST))
 SOME_TEXT = repeated(ANY_CHARACTER)
 ANY_TEXT = optional(SOME_TEXT)

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Context, Decimal
 from functools import cache, cached_property
+from math import ceil, floor
 from typing import Any
 from uuid import UUID
 
@@ -28,9 +29,12 @@ from partita.design.key_languages import (
     SOME_TEXT,
     Edge,
     Language,
+    Span,
     characters,
+    digits_between,
     exactly,
     literal,
+    one_of,
     sequence,
     texts,
 )
@@ -204,13 +208,31 @@ class NumberPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def language(self) -> Language:
-        digits = exactly(self.digits + self.places, _DIGIT)
-        return sequence(characters("nn", "pp"), digits) if self.signed else digits
+        least, most = self._whole_bounds
+        if not self.signed:
+            return digits_between(self._text(least), self._text(most))
+        spans = [(max(least, 0), most)] if most >= 0 else []
+        spans += [(least, min(most, -1))] if least < 0 else []
+        texts = ((self._text(low), self._text(high)) for low, high in spans)
+        return one_of(*(sequence(literal(low[0]), digits_between(low[1:], high[1:])) for low, high in texts))
+
+    @property
+    def _size(self) -> int:
+        return self.digits + self.places
+
+    @property
+    def _whole_bounds(self) -> Span:
+        """The smallest and the largest number, without the decimal point."""
+        widest = 10**self._size - 1
+        least = -widest if self.signed else 0
+        if self.low is not None:
+            least = max(least, ceil(Decimal(self.low).scaleb(self.places, EXACT)))
+        most = widest if self.high is None else min(widest, floor(Decimal(self.high).scaleb(self.places, EXACT)))
+        return least, most
 
     reversible = True
 
     def write(self, value: Any) -> str:
-        size = self.digits + self.places
         if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
             raise ValueError(f"{value!r} is not a number")
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
@@ -220,14 +242,18 @@ class NumberPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
             whole = int(exact)
         except (ValueError, OverflowError):
             raise ValueError(f"{value} is not a finite number") from None
-        if whole != exact or abs(whole) >= 10**size or (whole < 0 and not self.signed):
+        if whole != exact or abs(whole) >= 10**self._size or (whole < 0 and not self.signed):
             raise ValueError(f"{value} does not fit {self.spec} in the key")
+        return self._text(whole)
+
+    def _text(self, whole: int) -> str:
+        size = self._size
         if not self.signed:
             return f"{whole:0{size}d}"
         return f"p{whole:0{size}d}" if whole >= 0 else f"n{10**size - 1 + whole:0{size}d}"
 
     def read(self, text: str) -> Any:
-        size = self.digits + self.places
+        size = self._size
         sign, digits = (text[:1], text[1:]) if self.signed else ("p", text)
         if sign not in ("p", "n") or len(digits) != size or not (digits.isascii() and digits.isdigit()):
             raise ValueError(f"{text!r} is not of the form {self.spec}")

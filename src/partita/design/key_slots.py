@@ -25,6 +25,8 @@ class SlotRole(enum.Enum):
     PARTITION = "partition"
     SORT = "sort"
     FILTER = "filter"
+    VECTOR = "vector"
+    SEARCH_FILTER = "search filter"
 
 
 class Slot(msgspec.Struct, frozen=True):

@@ -55,6 +55,11 @@ class Ordered(msgspec.Struct, frozen=True):
     high: int | Decimal
     places: int = 0
 
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            shown = f"Ordered({self.low}, {self.high})"
+            raise DesignError(shown, "no number is in these bounds", "write the smaller one first")
+
 
 class PartType(msgspec.Struct, frozen=True):
     """The type of an attribute in a template and, for a number, its bounds."""

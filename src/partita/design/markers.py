@@ -68,6 +68,12 @@ class InKey(msgspec.Struct, frozen=True):
     index_key: str | None = None
 
 
+class Dimensions(msgspec.Struct, frozen=True):
+    """How many numbers a vector has: `embedding: Annotated[Vector, Dimensions(256)]`. They have 32 bits each."""
+
+    count: int
+
+
 class Compressed(msgspec.Struct, frozen=True):
     """Stored as compressed JSON."""
 

@@ -25,19 +25,33 @@ import msgspec
 
 from partita.design.codec_factory import unwrapped_type
 from partita.design.key_slots import key_slots, slots_of
-from partita.design.reads import Argument, FanOut, Get, Items, Query, Read, recorded_reads, source_of
+from partita.design.reads import (
+    Argument,
+    FanOut,
+    Get,
+    Items,
+    Nearest,
+    Query,
+    Read,
+    VectorSearch,
+    recorded_reads,
+    source_of,
+)
+from partita.design.search_terms import search_values, with_values
 from partita.errors import ConfigurationError, DesignError
 
 E = TypeVar("E")
 P = ParamSpec("P")
-R = TypeVar("R", bound=Get[Any] | Query[Any])
-R_co = TypeVar("R_co", bound=Get[Any] | Query[Any], covariant=True)
+R = TypeVar("R", bound=Get[Any] | Query[Any] | VectorSearch[Any])
+R_co = TypeVar("R_co", bound=Get[Any] | Query[Any] | VectorSearch[Any], covariant=True)
+_KINDS: dict[str, Any] = {"GetItem": Get, "Query": Query, "SearchVectors": VectorSearch}
+_RESULTS = {"GetItem": "Item", "Query": "Items", "SearchVectors": "Nearest"}
 
 
 class Pattern(Generic[P, R_co]):
-    """A declared read with parameters; calling it gives a `Get` or `Query` for the store to run."""
+    """A declared read with parameters; calling it gives a `Get`, `Query` or `VectorSearch` for the store to run."""
 
-    def __init__(self, function: Callable[P, R_co | None], read: Query[Any] | None = None) -> None:
+    def __init__(self, function: Callable[P, R_co | None], read: Query[Any] | VectorSearch[Any] | None = None) -> None:
         self.__doc__ = function.__doc__
         self.name = function.__name__
         self.signature = inspect.signature(function)
@@ -50,7 +64,7 @@ class Pattern(Generic[P, R_co]):
             raise DesignError(self.name, wrong, "remove one of them")
         found = returned or _read_of_signature(self.name, hints.get("return"), self.arguments, read)
         self.read: Read = msgspec.structs.replace(found, label=self.name)
-        self._kind: Any = Get if self.read.single else Query
+        self._kind: Any = _KINDS[self.read.operation]
         _check_types(self)
         table = self.read.sources[0].model.table
         table.patterns.append(self)
@@ -75,25 +89,27 @@ class Pattern(Generic[P, R_co]):
         entities = " | ".join(source.model.name for source in self.read.sources)
         returned = entities if self.read.view is None else self.read.view.name
         parameters = ", ".join(self.signature.parameters)
-        return f"Pattern({self.name}({parameters}) -> {'Item' if self.read.single else 'Items'}[{returned}])"
+        return f"Pattern({self.name}({parameters}) -> {_RESULTS[self.read.operation]}[{returned}])"
 
 
 @overload
 def pattern(read: Query[E], /) -> Callable[[Callable[P, Items[E]]], Pattern[P, Query[E]]]: ...
+@overload
+def pattern(read: VectorSearch[E], /) -> Callable[[Callable[P, Nearest[E]]], Pattern[P, VectorSearch[E]]]: ...
 @overload
 def pattern(function: Callable[P, R | None], /) -> Pattern[P, R]: ...
 def pattern(declared: Any, /) -> Any:
     """Declare an access pattern; its parameters must have the names and types of the key parts that they fill.
 
     Without a body it reads by the entity's own key; `@pattern(Order.to_ship.newest_first())` names another key, or an
-    order, a page size, a filter.
+    order, a page size, a filter; `@pattern(Part.by_meaning.nearest(10))` a search of a vector index.
     """
-    if isinstance(declared, Query):
+    if isinstance(declared, Query | VectorSearch):
         return lambda function: _pattern(function, declared)
     return _pattern(declared)
 
 
-def _pattern(function: Any, read: Query[Any] | None = None) -> Pattern[Any, Any]:
+def _pattern(function: Any, read: Query[Any] | VectorSearch[Any] | None = None) -> Pattern[Any, Any]:
     if not isinstance(function, types.FunctionType):
         wrong = "is neither a function nor a query of an entity's Keys"
         raise DesignError(repr(function), wrong, "write @pattern, or @pattern(Order.to_ship), above a function")
@@ -133,21 +149,30 @@ def _read_in_body(
             raise DesignError(name, wrong, "return get(...) or a query, or write ... as the body") from error
     if returned is None and not created:
         return None
-    if not isinstance(returned, Get | Query):
+    if not isinstance(returned, Get | Query | VectorSearch):
         raise DesignError(name, f"its body returns {type(returned).__name__}", "return get(...) or a query")
     return returned.read
 
 
-def _read_of_signature(name: str, returned: Any, arguments: tuple[Argument, ...], query: Query[Any] | None) -> Read:
-    """The read of a signature without a body: its parameters are the next parts of the key."""
+def _read_of_signature(
+    name: str, returned: Any, arguments: tuple[Argument, ...], declared_read: Query[Any] | VectorSearch[Any] | None
+) -> Read:
+    """The read of a signature without a body: its parameters are the next parts of the key, or named terms."""
     kind, entities = _result(name, returned)
-    if query is not None:
-        read = query.read
+    if declared_read is not None:
+        read = declared_read.read
         declared = {read.view.cls} if read.view is not None else {source.model.cls for source in read.sources}
-        if kind is not Query or set(entities) != declared:
+        if kind is not _KINDS[read.operation] or set(entities) != declared:
             wanted = " | ".join(sorted(each.__name__ for each in declared))
             wrong = f"@pattern(...) reads {wanted}, but the return type differs"
-            raise DesignError(name, wrong, f"write -> Items[{wanted}]")
+            raise DesignError(name, wrong, f"write -> {_RESULTS[read.operation]}[{wanted}]")
+        if read.search is not None:
+            labelled = msgspec.structs.replace(read, label=name)
+            return with_values(labelled, {each.name: each for each in arguments})
+    elif kind is VectorSearch:
+        entity = entities[0].__name__
+        way_out = f"write @pattern({entity}.by_meaning.nearest(10)), where by_meaning is its Keys of the vector index"
+        raise DesignError(name, "it does not say which vector index it searches, and for how many items", way_out)
     else:
         read = Read(tuple(source_of(each) for each in entities), single=kind is Get)
     slots = key_slots(read.sources[0].model, read.sources[0].keys, whole=read.single)
@@ -168,19 +193,21 @@ def _read_of_signature(name: str, returned: Any, arguments: tuple[Argument, ...]
 def _result(name: str, returned: Any) -> tuple[type[Any], tuple[type[Any], ...]]:
     """The kind of read and its entities, from `Item[Order]` or `Items[Customer | Order]`."""
     for each in (returned, *get_args(returned)):
-        if get_origin(each) in (Get, Query):
+        if get_origin(each) in (Get, Query, VectorSearch):
             (of,) = get_args(each)
             several = get_args(of) if get_origin(of) in (Union, types.UnionType) else ()
             if several and get_origin(each) is Get:
                 raise DesignError(name, "Item[...] takes one entity", f"write -> Items[{_name(of)}]")
             return get_origin(each), several or (of,)
-    raise DesignError(name, "it has no return type", "write -> Item[...] or -> Items[...]")
+    raise DesignError(name, "it has no return type", "write -> Item[...], -> Items[...] or -> Nearest[...]")
 
 
 def _check_types(declared: Pattern[Any, Any]) -> None:
     """Each parameter is used, and has the type of the part that it fills."""
     used: set[str] = set()
-    for slot, value in slots_of(declared.name, declared.read):
+    read = declared.read
+    filled = slots_of(declared.name, read) if read.search is None else search_values(read)
+    for slot, value in filled:
         if isinstance(value, FanOut):
             value, wanted = value.values, Sequence[slot.type]  # type: ignore[name-defined]
         else:

@@ -116,8 +116,19 @@ class EntityKey(msgspec.Struct, frozen=True, eq=False):
     keys: EntityKeys
 
 
+class SearchTerms(msgspec.Struct, frozen=True, eq=False):
+    """The terms of a search for nearest items: how many, and values by attribute: the vector, key parts, filters.
+
+    `scan_limit` is how many items may be read where a backend has no vector indexes; None: none.
+    """
+
+    count: int
+    values: tuple[tuple[str, Any], ...] = ()
+    scan_limit: int | None = None
+
+
 class Read(msgspec.Struct, frozen=True, eq=False):
-    """A get or query: its entities and keys, the values of key parts, bounds, order and filter; `plan` compiles it."""
+    """A get, query or search: its entities and keys, values of key parts, bounds, order, filter; `plan` compiles it."""
 
     sources: tuple[EntityKey, ...]
     given: tuple[Any, ...] = ()
@@ -130,6 +141,7 @@ class Read(msgspec.Struct, frozen=True, eq=False):
     view: ViewModel | None = None
     label: str = ""
     by_type: bool = False
+    search: SearchTerms | None = None
 
     def __post_init__(self) -> None:
         created = _created_reads.get()
@@ -138,7 +150,12 @@ class Read(msgspec.Struct, frozen=True, eq=False):
 
     def __repr__(self) -> str:
         keys = self.sources[0].keys
-        return f"Read({self.name!r}: {'GetItem' if self.single else 'Query'} of {keys.where})"
+        return f"Read({self.name!r}: {self.operation} of {keys.where})"
+
+    @property
+    def operation(self) -> str:
+        """DynamoDB's name of the request that it becomes."""
+        return "SearchVectors" if self.search is not None else "GetItem" if self.single else "Query"
 
     @property
     def is_filtered(self) -> bool:
@@ -273,11 +290,35 @@ class Query(_Call[E_co]):
         return self._with(by_type=True)
 
 
+class VectorSearch(_Call[E_co]):
+    """The items whose vectors are nearest to a vector, at most 100, the best first; by one SearchVectors."""
+
+    __slots__ = ()
+
+    def or_scan(self, limit: int) -> "VectorSearch[E_co]":
+        """Where a backend has no vector indexes, compare every item of the table, which may have at most `limit`."""
+        if type(limit) is not int or limit < 1:
+            raise DesignError(self.read.name, f"a scan cannot read {limit!r} items", "write or_scan(10_000)")
+        assert self.read.search is not None
+        search = msgspec.structs.replace(self.read.search, scan_limit=limit)
+        return VectorSearch(msgspec.structs.replace(self.read, search=search), self.arguments)
+
+
+def _nearest(read: Read, count: int, values: dict[str, Any]) -> VectorSearch[Any]:
+    from partita.design.search_terms import search_of  # it looks at models, and they at reads
+
+    return VectorSearch(search_of(read, count, values))
+
+
 Item = Get[E] | None
 """The return type of a pattern that reads one item; None, because a signature without a body returns nothing."""
 
 Items = Query[E] | None
 """The return type of a pattern that reads a range of items, perhaps of several entities: `Items[Comment | Reply]`."""
+
+
+Nearest = VectorSearch[E] | None
+"""The return type of a pattern that searches a vector index: `Nearest[Part]`."""
 
 
 class BoundKeys(Query[E_co]):
@@ -288,6 +329,14 @@ class BoundKeys(Query[E_co]):
     def query(self, *parts: Any) -> Query[E_co]:
         """One Query of this index: values for the partition's parts, then for any leading parts of the sort key."""
         return Query(msgspec.structs.replace(self.read, given=parts))
+
+    def nearest(self, count: int, **values: Any) -> VectorSearch[E_co]:
+        """The `count` items, 1 to 100, whose vectors are nearest, by one SearchVectors of this vector index.
+
+        `values` by attribute: the vector, every part of the partition key, and filters. A pattern that is declared with
+        `@pattern(Part.by_meaning.nearest(10))` takes those without a value as parameters.
+        """
+        return _nearest(self.read, count, values)
 
 
 Readable = type[E] | BoundKeys[E]
@@ -333,6 +382,10 @@ class Collection(Query[E_co]):
 
     def __call__(self, *parts: Any) -> Query[E_co]:
         return Query(msgspec.structs.replace(self.read, given=parts))
+
+    def nearest(self, count: int, **values: Any) -> VectorSearch[E_co]:
+        """The nearest items of all these entities in one vector index."""
+        return _nearest(self.read, count, values)
 
 
 @overload

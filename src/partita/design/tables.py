@@ -1,7 +1,7 @@
 """Tables and their secondary indexes."""
 
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from partita.design.models import Model
 
 Names = str | tuple[str, ...]
+Distance = Literal["COSINE", "EUCLIDEAN", "DOT_PRODUCT"]
 
 
 def _several(names: Names | None) -> tuple[str, ...]:
@@ -70,6 +71,47 @@ class Index:
         _check_attributes(f"Index {name}", self.pk + self.sk)
 
 
+class VectorIndex(Index):
+    """A vector index: the attribute with the vectors, their distance, and the attributes that a search can compare.
+
+    Every search gives a value for `pk` (DynamoDB's HASH), where there is one; it may give values for `filters` (inline
+    filters). All names are those on disk, and `project` is as for `Index`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        vector: str,
+        *,
+        pk: str | None = None,
+        filters: Names = (),
+        distance: Distance = "COSINE",
+        project: 'Literal["ALL", "KEYS_ONLY"] | tuple[str | type[View], ...]' = "ALL",
+    ) -> None:
+        where = f"VectorIndex {name}"
+        self.vector = vector
+        self.filters = _several(filters)
+        self.distance = distance
+        super().__init__(name, () if pk is None else pk, project=project)
+        if isinstance(self.project, tuple):
+            self.project = tuple(each for each in self.project if each not in self.filters) or "KEYS_ONLY"
+        _check_attributes(where, (vector, *self.search_names))
+        if distance not in get_args(Distance):
+            raise DesignError(where, f"{distance!r} is not a distance", f"use {', '.join(get_args(Distance))}")
+        for what, names, most in (
+            ("partition attributes", self.pk, 1),
+            ("filters", self.filters, limits.VECTOR_FILTERS),
+            ("projected attributes", self.project, limits.VECTOR_INCLUDED_ATTRIBUTES),
+        ):
+            if not isinstance(names, str) and len(names) > most:
+                raise DesignError(where, f"{len(names)} {what}", f"DynamoDB allows {most}")
+
+    @property
+    def search_names(self) -> tuple[str, ...]:
+        """The attributes of the search schema."""
+        return self.pk + self.filters
+
+
 class Table(msgspec.Struct, eq=False):
     """A table; an entity that names it is added to `models`, so the table knows all of them once they are imported.
 
@@ -82,6 +124,7 @@ class Table(msgspec.Struct, eq=False):
     pk: str
     sk: str | None = None
     indexes: tuple[Index, ...] = ()
+    vector_indexes: tuple[VectorIndex, ...] = ()
     naming: Naming = "snake"
     ttl: str | None = None
     type_attribute: str | None = None
@@ -93,7 +136,7 @@ class Table(msgspec.Struct, eq=False):
     patterns: "list[Any]" = msgspec.field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.indexes = tuple(self.indexes)
+        self.indexes, self.vector_indexes = tuple(self.indexes), tuple(self.vector_indexes)
         _check_name(f"Table {self.name}", self.name)
         _check_attributes(f"Table {self.name}", self.key_names)
         naming(f"Table {self.name}", self.naming)
@@ -101,13 +144,30 @@ class Table(msgspec.Struct, eq=False):
         for index in self.indexes:
             if not isinstance(index, Index):
                 raise DesignError(f"Table {self.name}", f"{index!r} is not an index", 'write Index("GSI1", ...)')
-        names = [index.name for index in self.indexes]
+            if isinstance(index, VectorIndex):
+                wrong = f"{index.name} is a vector index"
+                raise DesignError(f"Table {self.name}", wrong, "write vector_indexes=(VectorIndex(...),)")
+        self._check_vector_indexes()
+        names = [index.name for index in self.all_indexes]
         if len(set(names)) < len(names):
             raise DesignError(f"Table {self.name}", "two indexes have the same name")
 
+    def _check_vector_indexes(self) -> None:
+        where = f"Table {self.name}"
+        for index in self.vector_indexes:
+            if not isinstance(index, VectorIndex):
+                raise DesignError(where, f"{index!r} is not a vector index", 'write VectorIndex("ByMeaning", ...)')
+        if len(self.vector_indexes) > limits.VECTOR_INDEXES:
+            wrong = f"it has {len(self.vector_indexes)} vector indexes"
+            raise DesignError(where, wrong, f"DynamoDB allows {limits.VECTOR_INDEXES}")
+
+    @property
+    def all_indexes(self) -> tuple[Index, ...]:
+        return (*self.indexes, *self.vector_indexes)
+
     def __repr__(self) -> str:
         counts = (
-            quantity(self.indexes, "index", "indexes"),
+            quantity(self.all_indexes, "index", "indexes"),
             quantity(self.models, "entity", "entities"),
             quantity(self.patterns, "pattern"),
         )
@@ -122,13 +182,13 @@ class Table(msgspec.Struct, eq=False):
         return separator_of(f"Table {self.name}", self.separator)
 
     def index(self, where: str, name: str) -> Index:
-        for index in self.indexes:
+        for index in self.all_indexes:
             if index.name == name:
                 return index
         raise DesignError(
             where,
             f"table {self.name!r} has no index {name!r}",
-            f"its indexes are {', '.join(index.name for index in self.indexes)}"
-            if self.indexes
+            f"its indexes are {', '.join(index.name for index in self.all_indexes)}"
+            if self.all_indexes
             else "it has no indexes",
         )

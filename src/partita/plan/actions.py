@@ -124,6 +124,7 @@ class ItemAction(msgspec.Struct, frozen=True):
     clauses: tuple[Clause, ...] = ()
     tallies: tuple[Tally, ...] = ()
     own: bool = True  # false for what a write of another item causes: a guard, a counter, a check of a reference
+    at_old_key: bool = False  # an old key of the entity: if nothing is there, another writer may have moved the item
     from_read: bool = False  # its values were computed from the item that was read, such as the sum of `n += 1`
 
     @property
@@ -208,6 +209,8 @@ def _combined(several: list[ItemAction], seen: Item | None) -> ItemAction:
         item,
         {} if put or gone else steps,
         (*clauses, *tallied),
+        own=any(each.own for each in several),
+        at_old_key=any(each.at_old_key for each in several),
         from_read=any(each.from_read for each in several),
     )
 

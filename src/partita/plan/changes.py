@@ -6,7 +6,7 @@ condition that they are unchanged, so a concurrent write makes it fail, and it i
 which of the two it is, by the shape of the change alone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -48,7 +48,7 @@ from partita.plan.actions import (
 from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
 from partita.plan.edits import Add, Append, Assign, Edit, Include
-from partita.plan.fences import condition_fields, dependencies, fence
+from partita.plan.fences import condition_fields, dependencies, fence, whole_fence
 from partita.plan.items import (
     Derived,
     Values,
@@ -64,6 +64,7 @@ from partita.plan.items import (
     settled,
     values_of,
 )
+from partita.plan.predicates import evaluate
 from partita.plan.races import Raced
 from partita.plan.value_rules import bound_clauses, bounded_fields, judged_by_value, transition_clauses
 
@@ -123,10 +124,45 @@ class ItemChange(msgspec.Struct, frozen=True, dict=True):
 
 
 class StoredItem(msgspec.Struct, frozen=True):
-    """An item as it was read, and its entity."""
+    """An item as it was read, and its entity.
+
+    `old_key` is the key of one that is stored under an old key: a write moves it to its current key. `owners`, where
+    its guards were read, has the owner that each of them names; the others are another item's, or do not exist.
+    """
 
     item: Item
     entity: Any
+    old_key: Item | None = None
+    owners: Mapping[ItemIdentity, Item] | None = None
+
+    def effects(
+        self, design: Design, model: Model, values: Values, item: Item, key: Item | None = None
+    ) -> effect.Effects:
+        """The effects that the item has before it is written; `item` has its encoded attributes."""
+        found = effect.effects(design, model, values, item, key)
+        found.counted = effect.is_counted(design, self.item)
+        owners = self.owners
+        if owners is not None:
+            found.guards = {
+                identity: msgspec.structs.replace(guard, owner=owners[identity])
+                for identity, guard in found.guards.items()
+                if identity in owners
+            }
+        return found
+
+    def unchanged(self, model: Model) -> ItemAction:
+        """The check that the item is still stored under its old key, as it was read."""
+        assert self.old_key is not None
+        clauses = whole_fence(model, self.item)
+        return ItemAction("check", model.table.name, self.old_key, model.name, clauses=clauses, at_old_key=True)
+
+    def check(self, model: Model, clauses: Iterable[Clause]) -> None:
+        """Raises the error of the first clause that is false for the item as it would be stored now."""
+        values = values_of(model, self.entity)
+        item = merged_with_unknown(model, self.item, values, values)
+        for clause in clauses:
+            if not evaluate(clause.condition, item):
+                raise clause.on_failure(item)
 
 
 class ChangeShape(msgspec.Struct, frozen=True, eq=False):
@@ -193,7 +229,10 @@ def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) ->
     before = values_of(model, found.entity)
     after = {**before, **_values_after(model, edits, before)}
     effect.check_limits(model, before, after, shape.limited)
-    if edits.keys() & model.key.fields and key_of(model, before) != key_of(model, after):
+    if found.old_key is not None and not edits:
+        found.check(model, _clauses(change))
+        return [found.unchanged(model)]
+    if found.old_key is not None or (edits.keys() & model.key.fields and key_of(model, before) != key_of(model, after)):
         return _move(design, change, found, before, after)
     if shape.computed:
         edits = {**edits, **{name: Assign(after[name]) for name in shape.computed}}
@@ -202,8 +241,14 @@ def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) ->
     update = _update(change, edits, after, item, shape.derived, fences, from_read=bool(shape.computed))
     if not shape.affects_others:
         return [update]
-    was = effect.effects(design, model, before, encode_fields(model, shape.conditions, before), update.key)
+    encoded = encode_fields(model, shape.conditions, before)
+    was = found.effects(design, model, before, encoded, update.key)
     will = effect.effects(design, model, after, item, update.key)
+    mark = effect.counted_mark(design, model)
+    if mark:
+        steps = update.steps | {name: SetAttribute(value) for name, value in mark.items()}
+        clauses = (*update.clauses, *effect.mark_fence(design, model, found.item))
+        update = msgspec.structs.replace(update, kind="update", steps=steps, clauses=clauses)
     return [update, *effect.actions(model, was, will, change.skip, change.now)]
 
 
@@ -327,20 +372,17 @@ def _move(
     """The key changes: one transaction deletes the old item and puts the new one, with every attribute it had."""
     model = change.model
     _check_no_dependents(design, model, before, after)
-    old_key = key_of(model, before)
-    every = [
-        Clause(equals(name, value), lambda _: Raced(model.name))
-        for name, value in found.item.items()
-        if name not in old_key
-    ]
-    gone = ItemAction("delete", model.table.name, old_key, model.name, clauses=(*_clauses(change), *every))
-    new_key = key_of(model, after)
-    item = merged_with_unknown(model, found.item, before, after)
+    required = (*_clauses(change), *transition_clauses(model, {name: Assign(after[name]) for name in change.edits}))
+    if found.old_key is not None:
+        found.check(model, required)  # conditions on an old key would mean something else
+        required = ()
+    clauses = (*required, *whole_fence(model, found.item), *effect.mark_fence(design, model, found.item))
+    key, is_old = found.old_key or key_of(model, before), found.old_key is not None
+    gone = ItemAction("delete", model.table.name, key, model.name, clauses=clauses, at_old_key=is_old)
+    item = merged_with_unknown(model, found.item, before, after) | effect.counted_mark(design, model)
     taken = Clause(is_free(model, change.now), lambda _: AlreadyExists(model.name, key_parts(model, after)))
-    transitions = tuple(transition_clauses(model, {name: Assign(after[name]) for name in change.edits}))
-    here = ItemAction("put", model.table.name, new_key, model.name, item=item, clauses=(taken,))
-    gone = msgspec.structs.replace(gone, clauses=(*gone.clauses, *transitions))
-    was = effect.effects(design, model, before, encode_attributes(model, before))
+    here = ItemAction("put", model.table.name, key_of(model, after), model.name, item=item, clauses=(taken,))
+    was = found.effects(design, model, before, encode_attributes(model, before))
     will = effect.effects(design, model, after, item)
     return [gone, here, *effect.actions(model, was, will, change.skip, change.now)]
 

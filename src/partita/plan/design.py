@@ -1,5 +1,6 @@
 """A loaded design: tables, entities and patterns that were proven together, with their references resolved."""
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -68,14 +69,44 @@ class Ownership(msgspec.Struct, frozen=True, eq=False):
         )
 
 
+class CounterBuild(msgspec.Struct, frozen=True):
+    """Counters that are being counted while programs write, as pairs of an entity and an attribute on disk.
+
+    Each is counted in an attribute of its own, its tally. A child that its tallies include is marked with the build's
+    `id`: whoever marks it adds it to them in the same transaction, so that it is counted once.
+    """
+
+    id: str
+    counters: frozenset[tuple[str, str]]
+
+    def tally(self, counter: Counter) -> str | None:
+        """The attribute in which a counter is being counted, or None."""
+        name = counter.attribute.name
+        return f"partita-tally-{self.id}-{name}" if (counter.parent.name, name) in self.counters else None
+
+
+class DataState(msgspec.Struct):
+    """What a program knows about the data that it works on: the counters in the making, and what cannot be read yet.
+
+    `unready` has the reason of each: an entity, an index as (table, index), a counter as (entity, attribute on disk).
+    """
+
+    build: CounterBuild | None = None
+    unready: dict[Any, str] = msgspec.field(default_factory=dict)
+
+
 class Design(msgspec.Struct, frozen=True, eq=False):
-    """A proven design, as `prove` returns it; counters are by child, references and ownerships by their entity."""
+    """A proven design, as `prove` returns it; counters are by child, references and ownerships by their entity.
+
+    `data` is the state of the data that a store works on; a store that follows it has a design of its own.
+    """
 
     name: str
     tables: tuple[Table, ...]
     counters: dict[Model, tuple[Counter, ...]] = msgspec.field(default_factory=dict)
     references: dict[Model, tuple[Reference, ...]] = msgspec.field(default_factory=dict)
     ownerships: dict[Model, tuple[Ownership, ...]] = msgspec.field(default_factory=dict)
+    data: DataState = msgspec.field(default_factory=DataState)
 
     def __repr__(self) -> str:
         tables, entities = quantity(self.tables, "table"), quantity(self.models, "entity", "entities")
@@ -96,3 +127,9 @@ class Design(msgspec.Struct, frozen=True, eq=False):
     @property
     def patterns(self) -> dict[str, Pattern[Any, Any]]:
         return {pattern.name: pattern for table in self.tables for pattern in table.patterns}
+
+
+@lru_cache(maxsize=256)
+def models_with_old_keys(design: Design) -> dict[tuple[str, str], Model]:
+    """The entities that declare old keys, by table and name."""
+    return {(model.table.name, model.name): model for model in design.models if model.old_keys}

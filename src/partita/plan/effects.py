@@ -38,7 +38,7 @@ from partita.plan.actions import (
     present,
 )
 from partita.plan.condition_expressions import to_stored
-from partita.plan.design import Counter, Design, Reference
+from partita.plan.design import Counter, CounterBuild, Design, Reference
 from partita.plan.items import GUARD, Values, encode_attributes, expiry_of, expiry_second, key_of, key_parts
 from partita.plan.predicates import design_predicate, evaluate
 from partita.plan.races import BoundUnread, NothingToTake, ParentMissing, Raced
@@ -49,6 +49,7 @@ OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the it
 _EXACT, _FOLDED = TextPart(), TextPart(fold=True)
 
 BEING_DELETED = "partita-leaving"  # attribute of an owner while its children are being deleted
+COUNTED = "partita-counted"  # attribute of a child that the tallies of a build include: the build's id
 
 
 class Guard(msgspec.Struct, frozen=True):
@@ -69,18 +70,27 @@ class Parent(msgspec.Struct, frozen=True):
     parts: dict[str, Any]
 
 
+Count = tuple[Counter, Parent, Decimal]
+"""What an item adds to a counter."""
+
+
 class Effects(msgspec.Struct):
-    """`counts` is by parent item and attribute; `needs` are the referenced items that must exist."""
+    """`counts` is by parent item and attribute; `needs` are the referenced items that must exist.
+
+    While counters are being counted, `build` is that, and `counted` whether their tallies include the item.
+    """
 
     exists: bool = True
+    build: CounterBuild | None = None
+    counted: bool = True
     guards: dict[ItemIdentity, Guard] = msgspec.field(default_factory=dict)
-    counts: dict[tuple[ItemIdentity, str], tuple[Counter, Parent, Decimal]] = msgspec.field(default_factory=dict)
+    counts: dict[tuple[ItemIdentity, str], Count] = msgspec.field(default_factory=dict)
     needs: dict[ItemIdentity, tuple[Reference, Parent]] = msgspec.field(default_factory=dict)
 
 
 def effects(design: Design, model: Model, values: Values | None, item: Item, key: Item | None = None) -> Effects:
     """The effects of an entity with these values, whose encoded attributes are `item`; `key` where it is known."""
-    found = Effects(exists=values is not None)
+    found = Effects(exists=values is not None, build=design.data.build)
     if values is None:
         return found
     own_key = key_of(model, values) if model.uniques and key is None else key
@@ -101,6 +111,27 @@ def effects(design: Design, model: Model, values: Values | None, item: Item, key
         if target is not None:
             found.needs[item_identity(reference.target.table.name, target.key)] = (reference, target)
     return found
+
+
+def is_counted(design: Design, stored: Item) -> bool:
+    """Whether the tallies of the counters that are being counted include an item, if there are any."""
+    build = design.data.build
+    return build is None or stored.get(COUNTED) == {"S": build.id}
+
+
+def counted_mark(design: Design, model: Model) -> Item:
+    """The attribute of an item that the tallies include; empty unless counters of such items are being counted."""
+    build = design.data.build
+    if build is None or not any(map(build.tally, design.counters.get(model, ()))):
+        return {}
+    return {COUNTED: {"S": build.id}}
+
+
+def mark_fence(design: Design, model: Model, stored: Item) -> tuple[Clause, ...]:
+    """The condition that an item is marked as it was when it was read."""
+    if not counted_mark(design, model):
+        return ()
+    return (Clause(equals(COUNTED, stored.get(COUNTED)), lambda _: Raced(model.name)),)
 
 
 def _amount(value: Any) -> Decimal:
@@ -150,15 +181,18 @@ def actions(
 ) -> Iterator[ItemAction]:
     """The actions on other items; those in `skip` are not decremented or deleted.
 
-    They are parents that no longer exist, counters at zero, and guards of another owner.
+    They are parents that no longer exist, counters at zero, and guards of another owner. An action that is left out
+    becomes a check that it still has nothing to take: the item may have been written since an earlier attempt.
     """
     yield from _guard_actions(before, after, skip, now)
     counted = set()
     for where in before.counts | after.counts:  # in the order of the design: the same request every time
-        gone = where[0] in skip or (*where[0], where[1]) in skip
-        change = _count_action(model, before.counts.get(where), after.counts.get(where), gone, now)
+        was, will = before.counts.get(where), after.counts.get(where)
+        tally = _tally_step(before.build or after.build, was if before.counted else None, will)
+        change = _count_action(model, was, will, skip, now, tally)
         if change is not None:
-            counted.add(where[0])
+            if where in after.counts:
+                counted.add(where[0])
             yield change
     for identity, (reference, target) in after.needs.items():
         if identity not in before.needs and identity not in counted:
@@ -184,10 +218,13 @@ def _guard_actions(before: Effects, after: Effects, skip: set[ItemIdentity], now
             steps |= {name: RemoveAttribute() for name in _guard_attributes(earlier) if name not in held}
             yield _of_guard("update", guard, mine, steps=steps)
     for identity, guard in before.guards.items():
-        if identity in after.guards or identity in skip or (guard.unique.keep_after_delete and not after.exists):
+        if identity in after.guards or (guard.unique.keep_after_delete and not after.exists):
             continue
-        mine = Clause(absent(OWNER) | equals(OWNER, {"M": guard.owner}), _nothing_to_take(guard.model, identity))
-        yield _of_guard("delete", guard, mine)
+        owned = absent(OWNER) | equals(OWNER, {"M": guard.owner})
+        if identity in skip:
+            yield _of_guard("check", guard, _still(guard.model, ~owned))
+        else:
+            yield _of_guard("delete", guard, Clause(owned, _nothing_to_take(guard.model, identity)))
 
 
 def _of_guard(
@@ -213,40 +250,64 @@ def _nothing_to_take(model: Model, identity: ItemIdentity) -> Callable[[Item], N
     return lambda _: NothingToTake(model.name, identity)
 
 
+def _still(model: Model, nothing: Condition) -> Clause:
+    """There is still nothing to take; otherwise the write is planned again."""
+    return Clause(nothing, lambda _: Raced(model.name))
+
+
+def _difference(before: Count | None, after: Count | None) -> Decimal:
+    return EXACT.subtract(after[2] if after else Decimal(0), before[2] if before else Decimal(0))
+
+
+def _tally_step(build: CounterBuild | None, counted: Count | None, after: Count | None) -> dict[str, Step]:
+    """The step of the attribute in which the counter is being counted."""
+    found = after or counted
+    name = None if build is None or found is None else build.tally(found[0])
+    change = _difference(counted, after)
+    return {} if name is None or change == 0 else {name: IncrementAttribute(str(change))}
+
+
 def _count_action(
     model: Model,
-    before: tuple[Counter, Parent, Decimal] | None,
-    after: tuple[Counter, Parent, Decimal] | None,
-    gone: bool,
+    before: Count | None,
+    after: Count | None,
+    skip: set[ItemIdentity],
     now: datetime,
+    tally: dict[str, Step],
 ) -> ItemAction | None:
-    change = EXACT.subtract(after[2] if after else Decimal(0), before[2] if before else Decimal(0))
+    change = _difference(before, after)
     found = after or before
     assert found is not None
     counter, whole, _ = found
     key = whole.key
-    if change == 0 or (gone and after is None):
+    if change == 0 and not tally:
         return None
     parent = counter.parent
     name = counter.attribute.name
     clauses = [_must_exist(model, parent, whole, counter.refers, now)]
-    if after is None:
+    if after is None or change == 0:
         identity = item_identity(parent.table.name, key)
-        clauses = [Clause(present(next(iter(key))), _missing(parent, whole, _nothing_to_take(parent, identity)))]
+        there = present(next(iter(key)))
+        some = Comparison(">", Field((name,)), {"N": "0"})
+        if identity in skip:
+            return _of_parent("check", counter, key, (_still(parent, ~there),), {})
+        if (*identity, name) in skip:
+            return _of_parent("update" if tally else "check", counter, key, (_still(parent, ~some),), tally)
+        clauses = [Clause(there, _missing(parent, whole, _nothing_to_take(parent, identity)))]
+        if change == 0:
+            return _of_parent("update", counter, key, tuple(clauses), tally)
         if not isinstance(counter.marker, SumOf):  # items of older code may never have been counted
-            some = Comparison(">", Field((name,)), {"N": "0"})
             clauses.append(Clause(some, _nothing_to_take(parent, (*identity, name))))
     tallies = [_limit_tally(parent, whole.parts, limit) for limit in parent.limits if _is_limit_of(limit, counter)]
-    return ItemAction(
-        "update",
-        parent.table.name,
-        key,
-        parent.name,
-        steps={name: IncrementAttribute(str(change))},
-        clauses=tuple(clauses),
-        tallies=tuple(tallies) if change > 0 else (),
-        own=False,
-    )
+    action = _of_parent("update", counter, key, tuple(clauses), {name: IncrementAttribute(str(change)), **tally})
+    return msgspec.structs.replace(action, tallies=tuple(tallies) if change > 0 else ())
+
+
+def _of_parent(
+    kind: Kind, counter: Counter, key: Item, clauses: tuple[Clause, ...], steps: dict[str, Step]
+) -> ItemAction:
+    parent = counter.parent
+    return ItemAction(kind, parent.table.name, key, parent.name, steps=steps, clauses=clauses, own=False)
 
 
 def _must_exist(model: Model, target: Model, wanted: Parent, refers: str, now: datetime) -> Clause:

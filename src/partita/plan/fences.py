@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from partita.design.models import Model
 from partita.dynamodb.values import Item
-from partita.plan.actions import Clause, equals
+from partita.plan.actions import Clause, equals, present
 from partita.plan.design import Design
 from partita.plan.races import Raced
 
@@ -44,6 +44,16 @@ def fence(model: Model, item: Item, fields: set[str] | frozenset[str]) -> tuple[
         return Raced(model.name)
 
     return tuple([Clause(equals(name, item.get(name)), raced) for name in _fenced_names(model, frozenset(fields))])
+
+
+def whole_fence(model: Model, item: Item) -> tuple[Clause, ...]:
+    """The clauses that an item is stored exactly as it was read."""
+
+    def raced(_: Item) -> Raced:
+        return Raced(model.name)
+
+    names = (name for name in item if name not in model.table.key_names)
+    return (Clause(present(model.table.pk), raced), *(Clause(equals(name, item[name]), raced) for name in names))
 
 
 @lru_cache(maxsize=4096)

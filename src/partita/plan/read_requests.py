@@ -27,7 +27,7 @@ from partita.design.key_parts import ShardPart
 from partita.design.key_slots import Slot, SlotRole, slots_of
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.design.patterns import Pattern
-from partita.design.reads import Argument, FanOut, Get, Query, Read
+from partita.design.reads import Argument, FanOut, Get, Query, Read, VectorSearch
 from partita.design.timestamps import WIDTH, time_of, time_text
 from partita.design.untyped_values import any_value, nfc_text
 from partita.dynamodb import limits
@@ -46,7 +46,7 @@ from partita.plan.range_conditions import AttributeCondition
 from partita.validation import FaultyValue, invalid_value
 
 FanOutValues = tuple[Any, ...]  # one value of each fan-out of a read
-_VALUE_ERRORS = (InvalidValue, DesignError, ValueError, TypeError, ArithmeticError, AttributeError)
+VALUE_ERRORS = (InvalidValue, DesignError, ValueError, TypeError, ArithmeticError, AttributeError)
 
 
 class Plan(msgspec.Struct, frozen=True, eq=False, dict=True):
@@ -147,6 +147,8 @@ def call_plan(call: Get[Any] | Query[Any]) -> Plan:
 
 
 def _wrong_call(call: Any, wanted: str, instead: str, reads: str, returns: str) -> PartitaError:
+    if isinstance(call, VectorSearch):
+        return InvalidValue(call.read.name, "it searches a vector index; run it with db(...)")
     if isinstance(call, Get | Query):
         return InvalidValue(call.read.name, f"it reads {reads}; declare a pattern -> {returns}[...]")
     if isinstance(call, Pattern):
@@ -188,7 +190,7 @@ def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
             condition.attribute.name: attribute_value(plan.model, condition.attribute, condition.values[0])
             for condition in _conditions(plan, arguments, ())
         }
-    except _VALUE_ERRORS as error:
+    except VALUE_ERRORS as error:
         raise _with_argument(plan, arguments, error) from None
 
 
@@ -249,10 +251,10 @@ def fan_out_values(plan: Plan, arguments: tuple[Any, ...], *, possible_only: boo
         for chosen in product(*values):
             try:
                 distinct.setdefault(str(list(_texts(plan, arguments, chosen))), chosen)
-            except _VALUE_ERRORS:
+            except VALUE_ERRORS:
                 if not possible_only:
                     raise
-    except _VALUE_ERRORS as error:
+    except VALUE_ERRORS as error:
         raise _with_argument(plan, arguments, error) from None
     for listed, each in zip(values, plan.fan_outs, strict=True):
         if len(listed) > each.limit:
@@ -304,7 +306,7 @@ def _query_text(
         found = list(_conditions(plan, arguments, fan_out_value))
         _check_order(plan, arguments, found)
         conditions = [_text(plan, expression, each) for each in found]
-    except _VALUE_ERRORS as error:
+    except VALUE_ERRORS as error:
         raise _with_argument(plan, arguments, error) from None
     try:
         filtered = _filter(plan, arguments)
@@ -397,7 +399,7 @@ def time_ends(plan: Plan, arguments: tuple[Any, ...]) -> TimeEnds | None:
         return None
     try:
         low, high = (None if each is None else time_text(each) for each in (low, high))
-    except _VALUE_ERRORS as error:
+    except VALUE_ERRORS as error:
         raise _with_argument(plan, arguments, error) from None
     return TimeEnds(low, high, bounds.low_open, bounds.high_open)
 
@@ -448,7 +450,11 @@ def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> 
         argument = value.values if isinstance(value, FanOut) else value
         if isinstance(argument, Argument):
             given = arguments[argument.at]
-            fault = _fault_of_list(plan, slot, given) if isinstance(value, FanOut) else _fault_of(plan, slot, given)
+            fault = (
+                _fault_of_list(plan, slot, given)
+                if isinstance(value, FanOut)
+                else fault_of(plan.model, slot, given, single=plan.read.single)
+            )
             if fault is not None:
                 found = fault if isinstance(fault, InvalidValue) else invalid_value(fault, name)
                 return InvalidValue(name, found.reason, argument=argument.name, value=given, fault=found.fault)
@@ -468,10 +474,13 @@ def _fault_of_list(plan: Plan, slot: Slot, given: Any) -> Exception | None:
         values = _listed(given)
     except (TypeError, FaultyValue, DesignError):
         return FaultyValue(Fault("type", "list", type_name(type(given))))
-    return next((fault for each in values if (fault := _fault_of(plan, slot, each)) is not None), None)
+    return next(
+        (fault for each in values if (fault := fault_of(plan.model, slot, each, single=plan.read.single)) is not None),
+        None,
+    )
 
 
-def _fault_of(plan: Plan, slot: Slot, given: Any) -> Exception | None:
+def fault_of(model: Model, slot: Slot, given: Any, *, single: bool = False) -> Exception | None:
     """Why a value does not fit its slot: its type, or else what its encoder says."""
     if given is None and slot.nullable:
         return None
@@ -482,10 +491,10 @@ def _fault_of(plan: Plan, slot: Slot, given: Any) -> Exception | None:
     if slot.form is None and not fits:
         return wrong_type
     try:
-        if isinstance(slot.form, ShardPart) and not plan.read.single:
+        if isinstance(slot.form, ShardPart) and not single:
             slot.form.check_shard(given)
-        _ = slot.form.write(given) if slot.form is not None else encode_attributes(plan.model, {slot.field: given})
-    except _VALUE_ERRORS as error:
+        _ = slot.form.write(given) if slot.form is not None else encode_attributes(model, {slot.field: given})
+    except VALUE_ERRORS as error:
         return error if fits or isinstance(error, FaultyValue) else wrong_type
     return None
 
@@ -494,7 +503,7 @@ def _fault_of_operand(given: Any) -> Exception | None:
     """Why DynamoDB cannot compare an attribute with a value of the right type: NaN, or half of a surrogate pair."""
     try:
         _ = any_value(given) if isinstance(given, str | int | float | Decimal) else None
-    except _VALUE_ERRORS as error:
+    except VALUE_ERRORS as error:
         return error
     return None
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from partita.design.tables import Index, Table
+from partita.design.tables import Index, Table, VectorIndex
 from partita.dynamodb import requests as wire
 from partita.dynamodb.shapes import (
     AttributeDefinition,
@@ -14,12 +14,17 @@ from partita.dynamodb.shapes import (
     KeySchemaElement,
     PointInTimeRecoverySpecification,
     Projection,
+    SearchSchemaElement,
     SecondaryIndex,
     StreamSpecification,
     TableDescription,
     TimeToLiveSpecification,
+    VectorAttribute,
+    VectorIndexDefinition,
+    VectorIndexDescription,
+    VectorIndexUpdate,
 )
-from partita.plan.proof.tables import key_types
+from partita.plan.proof.tables import key_types, vector_dimensions
 
 
 def create_table(table: Table) -> wire.CreateTable:
@@ -28,10 +33,11 @@ def create_table(table: Table) -> wire.CreateTable:
     global_ = [_index(index) for index in table.indexes if not index.local]
     return wire.CreateTable(
         table_name=table.name,
-        attribute_definitions=_definitions(table, table.indexes, table.key_names),
+        attribute_definitions=_definitions(table, table.all_indexes, table.key_names),
         key_schema=_schema(table.key_names[:1], table.key_names[1:]),
         local_secondary_indexes=local or None,
         global_secondary_indexes=global_ or None,
+        vector_indexes=[_vector_index(table, index) for index in table.vector_indexes] or None,
         billing_mode="PAY_PER_REQUEST",
         stream_specification=_stream(table),
     )
@@ -51,7 +57,8 @@ def settings(table: Table) -> Iterator[wire.Request[Any]]:
 
 def _definitions(table: Table, indexes: tuple[Index, ...], names: tuple[str, ...]) -> list[AttributeDefinition]:
     types = key_types(table)
-    used = dict.fromkeys((*names, *(name for index in indexes for name in index.pk + index.sk)))
+    named = [index.search_names if isinstance(index, VectorIndex) else index.pk + index.sk for index in indexes]
+    used = dict.fromkeys((*names, *(name for several in named for name in several)))
     return [AttributeDefinition(attribute_name=name, attribute_type=types.get(name, "S")) for name in used]
 
 
@@ -63,11 +70,34 @@ def _schema(hashed: tuple[str, ...], ranged: tuple[str, ...]) -> list[KeySchemaE
 
 
 def _index(index: Index) -> SecondaryIndex:
+    return SecondaryIndex(index_name=index.name, key_schema=_schema(index.pk, index.sk), projection=_projection(index))
+
+
+def _projection(index: Index) -> Projection:
     if isinstance(index.project, str):
-        projection = Projection(projection_type=index.project)
-    else:
-        projection = Projection(projection_type="INCLUDE", non_key_attributes=list(index.project))
-    return SecondaryIndex(index_name=index.name, key_schema=_schema(index.pk, index.sk), projection=projection)
+        return Projection(projection_type=index.project)
+    return Projection(projection_type="INCLUDE", non_key_attributes=list(index.project))
+
+
+def _vector_index(table: Table, index: VectorIndex) -> VectorIndexDefinition:
+    schema = [SearchSchemaElement(attribute_name=name, search_schema_element_type="HASH") for name in index.pk]
+    schema += [
+        SearchSchemaElement(attribute_name=name, search_schema_element_type="INLINE_FILTER") for name in index.filters
+    ]
+    return VectorIndexDefinition(
+        index_name=index.name,
+        vector_attribute=VectorAttribute(attribute_name=index.vector),
+        search_schema=schema or None,
+        projection=_projection(index),
+        dimensions=vector_dimensions(table, index),
+        distance_function=index.distance,
+    )
+
+
+def without_vector_indexes(table: Table) -> wire.CreateTable:
+    """The request that creates the table on a backend that has no vector indexes."""
+    definitions = _definitions(table, table.indexes, table.key_names)
+    return msgspec.structs.replace(create_table(table), vector_indexes=None, attribute_definitions=definitions)
 
 
 def _stream(table: Table) -> StreamSpecification | None:
@@ -101,10 +131,44 @@ def differences(table: Table, found: TableDescription) -> Iterator[Difference]:
             yield Difference(f"index {index.name} has another key or projection; give the design's index another name")
     for name in present:
         yield Difference(f"index {name} is not in the design")
+    yield from _vector_differences(table, found)
     wanted = _stream(table)
     if wanted is not None and (found.stream_specification or StreamSpecification()).stream_view_type != table.stream:
         request = wire.UpdateTable(table_name=table.name, stream_specification=wanted)
         yield Difference(f"table {table.name} has no stream {table.stream}", request)
+
+
+def _vector_differences(table: Table, found: TableDescription) -> Iterator[Difference]:
+    present = {each.index_name: each for each in found.vector_indexes or ()}
+    for index in table.vector_indexes:
+        held, wanted = present.pop(index.name, None), _vector_index(table, index)
+        if held is None:
+            request = wire.UpdateTable(
+                table_name=table.name,
+                attribute_definitions=_definitions(table, (index,), ()) or None,
+                vector_index_updates=[VectorIndexUpdate(create=wanted)],
+            )
+            yield Difference(f"vector index {index.name} is missing", request)
+        elif _vector_facts(wanted) != _vector_facts(held):
+            yield Difference(
+                f"vector index {index.name} has another definition, which cannot be changed; "
+                "give the design's index another name"
+            )
+    for name in present:
+        yield Difference(f"vector index {name} is not in the design")
+
+
+def _vector_facts(index: VectorIndexDefinition | VectorIndexDescription) -> tuple[Any, ...]:
+    """The definition of a vector index; the order of its filters has no meaning."""
+    projection = index.projection or Projection()
+    return (
+        index.vector_attribute,
+        {(each.attribute_name, each.search_schema_element_type) for each in index.search_schema or ()},
+        projection.projection_type,
+        sorted(projection.non_key_attributes or ()),
+        index.dimensions,
+        index.distance_function,
+    )
 
 
 def _add_index(table: Table, index: Index) -> wire.UpdateTable:

@@ -22,7 +22,7 @@ from partita.plan.actions import (
 from partita.plan.changes import StoredItem, is_free
 from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
-from partita.plan.fences import condition_fields, dependencies, fence
+from partita.plan.fences import condition_fields, dependencies, fence, whole_fence
 from partita.plan.item_compiler import compiled_item
 from partita.plan.items import (
     Values,
@@ -73,8 +73,10 @@ def creation(
     clauses = [Clause(is_free(model, now), lambda _: taken)]
     if when is not None:
         clauses.append(_condition_clause(model, values, when, now))
-    put = ItemAction("put", model.table.name, key, model.name, item=item, clauses=tuple(clauses))
     after = effect.effects(design, model, values, item)
+    if mark := effect.counted_mark(design, model):
+        item = {**item, **mark}
+    put = ItemAction("put", model.table.name, key, model.name, item=item, clauses=tuple(clauses))
     return [put, *effect.actions(model, effect.Effects(exists=False), after, set(), now)]
 
 
@@ -158,13 +160,26 @@ def deletion(
     if found is None:
         return [ItemAction("delete", model.table.name, stored_key, model.name, clauses=tuple(clauses), tallies=tallies)]
     values = values_of(model, found.entity)
-    before = effect.effects(design, model, values, encode_fields(model, condition_fields(design, model), values))
-    there = present(model.table.pk)  # or counters would be decremented twice
-    if expired:
-        before.counts.clear()
-        there = there & ~alive(model.table.ttl or "", expiry_second(now))
-    clauses.append(Clause(there, lambda _: Raced(model.name)))
-    clauses += fence(model, found.item, dependencies(design, model))
-    gone = ItemAction("delete", model.table.name, stored_key, model.name, clauses=tuple(clauses), tallies=tallies)
+    before = found.effects(design, model, values, encode_fields(model, condition_fields(design, model), values))
+    if found.old_key is not None:
+        found.check(model, clauses)  # a condition on an old key would mean something else
+        stored_key, clauses = found.old_key, [*whole_fence(model, found.item)]
+    else:
+        there = present(model.table.pk)  # or counters would be decremented twice
+        if expired:
+            before.counts.clear()
+            there = there & ~alive(model.table.ttl or "", expiry_second(now))
+        clauses.append(Clause(there, lambda _: Raced(model.name)))
+        clauses += fence(model, found.item, dependencies(design, model))
+    clauses += effect.mark_fence(design, model, found.item)
+    gone = ItemAction(
+        "delete",
+        model.table.name,
+        stored_key,
+        model.name,
+        clauses=tuple(clauses),
+        tallies=tallies,
+        at_old_key=found.old_key is not None,
+    )
     after = effect.Effects(exists=False)
     return [gone, *effect.actions(model, before, after, skip or set(), now)]

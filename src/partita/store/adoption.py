@@ -24,14 +24,16 @@ from partita.plan.actions import Clause, ItemAction, SetAttribute, Step, equals,
 from partita.plan.changes import is_free, merged_with_unknown
 from partita.plan.design import Counter, Design
 from partita.plan.effects import OWNER, Effects, actions, effects
+from partita.plan.fences import whole_fence
 from partita.plan.items import GUARD, Values, key_in_item, key_of, key_parts, key_text, values_of
 from partita.plan.races import Raced
+from partita.store.arguments import check_function
 from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.execution import execute
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item
-from partita.store.old_items import fetch_live_item, now_seconds
+from partita.store.old_items import fetch_current_item, now_seconds
 from partita.store.reading import fetch_stored_item
 from partita.store.retries import send_idempotent
 
@@ -71,6 +73,7 @@ Counts = dict[Any, _Count]
 
 def adopt(context: StoreContext, design: Design, progress: Callable[[Adoption], None] | None) -> Flow[Adoption]:
     """Rewrites every item of the design's tables as the design stores it."""
+    check_function("adopt", "progress", progress, optional=True)
     done = Adoption()
     counts: Counts = {}
     for table in design.tables:
@@ -119,7 +122,7 @@ def _adopt_item(
 def _is_copy(context: StoreContext, model: Model, item: Item, values: Values) -> Flow[bool]:
     """Whether the item is stored under its current key as well, and has not expired there."""
     key = key_of(model, values)
-    return key != key_in_item(model, item) and (yield from fetch_live_item(context, model, key)) is not None
+    return key != key_in_item(model, item) and (yield from fetch_current_item(context, model, values)) is not None
 
 
 def adopt_item(context: StoreContext, design: Design, model: Model, item: Item) -> Flow[tuple[bool, int]]:
@@ -149,12 +152,12 @@ def _with_all_members(old: AttributeValue, new: AttributeValue) -> AttributeValu
 def _rewrite_actions(model: Model, old: Item, new: Item, values: Values, now: datetime) -> Iterator[ItemAction]:
     """Replaces an item, fenced by everything that was read; an expired one under its new key counts as absent."""
     old_key, new_key = key_in_item(model, old), key_in_item(model, new)
-    seen = tuple(Clause(equals(name, old[name]), lambda _: Raced(model.name)) for name in old if name not in old_key)
+    seen = whole_fence(model, old)
     if old_key == new_key:
         here = Clause(present(model.table.pk), lambda _: NotFound(model.name, key_parts(model, values)))
         yield ItemAction("put", model.table.name, new_key, model.name, item=new, clauses=(here, *seen))
         return
-    yield ItemAction("delete", model.table.name, old_key, model.name, clauses=seen)
+    yield ItemAction("delete", model.table.name, old_key, model.name, clauses=seen, at_old_key=True)
     free = Clause(is_free(model, now), lambda _: AlreadyExists(model.name, key_parts(model, values)))
     yield ItemAction("put", model.table.name, new_key, model.name, item=new, clauses=(free,))
 

@@ -1,4 +1,4 @@
-"""Arguments of a store's methods that no type holds at run time: lists, versions and conditions."""
+"""Arguments of a store's methods that no type holds at run time: lists, functions, versions and conditions."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -7,6 +7,7 @@ from partita.design.condition_checks import check_names
 from partita.design.conditions import Condition
 from partita.design.markers import AUTO, Version
 from partita.design.models import Model
+from partita.design.reads import VectorSearch
 from partita.errors import ConfigurationError, InvalidValue
 
 T = TypeVar("T")
@@ -21,10 +22,22 @@ def as_list(method: str, of: str, values: Iterable[T]) -> list[T]:
     return list(each)
 
 
+def check_function(method: str, name: str, value: Any, *, optional: bool = False) -> None:
+    """A ConfigurationError for an argument that cannot be called: before anything is read or written."""
+    if not callable(value) and not (optional and value is None):
+        raise ConfigurationError(f"{method}: {name} is {value!r}; pass a function")
+
+
 def check_condition_names(model: Model, when: Condition | None) -> None:
     """An error where a condition names an attribute that does not exist: at the call, not when it is sent."""
     if when is not None:
         check_names(model, when)
+
+
+def check_eventual(call: VectorSearch[Any], consistent: bool) -> None:
+    """An InvalidValue where a search is to be strongly consistent."""
+    if consistent:
+        raise InvalidValue(call.read.name, "a search of a vector index is eventually consistent; leave consistent out")
 
 
 def check_version(model: Model, version: Any) -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from partita.design.conditions import Condition
 from partita.design.entities import Entity
-from partita.design.reads import Get, Query
+from partita.design.reads import Get, Query, VectorSearch
 from partita.design.tables import Table
 from partita.dynamodb.backend import AsyncBackend, Backend
 from partita.dynamodb.values import Item
@@ -19,7 +19,7 @@ from partita.errors import StoredItemInvalid
 from partita.plan.design import Design
 from partita.plan.read_requests import get_plan, query_plan
 from partita.plan.table_definitions import Difference
-from partita.store.arguments import check_condition_names, check_version
+from partita.store.arguments import check_condition_names, check_eventual, check_version
 from partita.store.base_store import BaseStore, not_found
 from partita.store.drafts import Draft
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
@@ -27,6 +27,7 @@ from partita.store.flows import Flow, run_async
 from partita.store.observation import SentRequest
 from partita.store.reading import Decode, Page, QueryPages, fetch_batch, fetch_one, fetch_page, fetch_raw_page
 from partita.store.results import AsyncResults, StartPages
+from partita.store.searching import SearchResult, fetch_nearest
 from partita.store.settings import AsyncStoreSettings
 from partita.store.table_names import TableNaming
 from partita.store.table_setup import create_tables, table_differences
@@ -92,10 +93,14 @@ class AsyncStore(BaseStore):
     def with_settings(self, **settings: "Unpack[AsyncStoreSettings]") -> "AsyncStore":
         """A store of the same design on the same backend, with some settings changed; closing one closes both."""
         changed: dict[str, Any] = {"sleep": self._sleep, **self._settings, **settings}
-        return AsyncStore(self.backend, self.design, **changed)
+        other = AsyncStore(self.backend, self.design, **changed)
+        other.watch = self.watch
+        return other
 
     async def close(self) -> None:
         """Closes the backend, if it can be closed."""
+        if self.watch is not None:
+            await run_async(self.watch.leave(), self.backend, self._sleep)
         close: Callable[[], Awaitable[None] | None] | None = getattr(self.backend, "close", None)
         closing = None if close is None else close()
         if closing is not None:
@@ -116,12 +121,21 @@ class AsyncStore(BaseStore):
     def __call__(self, call: Get[E], *, consistent: bool = ...) -> Awaitable[E | None]: ...
     @overload
     def __call__(self, call: Query[E], *, consistent: bool = ...) -> AsyncResults[E]: ...
-    def __call__(self, call: Get[E] | Query[E], *, consistent: bool = False) -> Awaitable[E | None] | AsyncResults[E]:
-        """Runs a pattern: a get gives the entity or None, a query its results, which can be iterated or paged."""
+    @overload
+    def __call__(self, call: VectorSearch[E]) -> Awaitable[list[SearchResult[E]]]: ...
+    def __call__(self, call: Any, *, consistent: bool = False) -> Any:
+        """Runs a pattern.
+
+        A get gives the entity or None, a query its results, which can be iterated or paged, and a search of a vector
+        index a list of results with their scores.
+        """
+        if isinstance(call, VectorSearch):
+            check_eventual(call, consistent)
+            return self._run(fetch_nearest(self.context, call), "search", call)
         if isinstance(call, Get):
             return self.get(call, consistent=consistent)
         query_plan(call)
-        start: StartPages[E] = partial(QueryPages, self.context, call, consistent=consistent)
+        start: StartPages[Any] = partial(QueryPages, self.context, call, consistent=consistent)
         return AsyncResults(start, lambda flow: self._run(flow, "query", call))
 
     async def get(self, call: Get[E], *, consistent: bool = False) -> E | None:
@@ -321,6 +335,13 @@ class AsyncStore(BaseStore):
     async def create_tables(self) -> list[Difference]:
         """Creates the design's tables; returns what differs in an existing table and cannot be changed."""
         return await self._run(create_tables(self.context, self.design), "create_tables")
+
+    async def _check_design(self) -> None:
+        """A DesignMismatch if the data is recorded with a design that does not fit this one."""
+        from partita.store.design_watch import DesignWatch
+
+        watch = self.watch or DesignWatch(self.design, self.context)
+        await run_async(watch.check(), self.backend, self._sleep)
 
     async def differences(self) -> list[Difference]:
         """The differences between the design and the existing tables."""

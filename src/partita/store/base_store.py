@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from partita.design.conditions import Condition
 from partita.design.entities import Entity
-from partita.design.reads import Get, Query
+from partita.design.reads import Get, Query, VectorSearch
 from partita.design.tables import Table
 from partita.dynamodb.values import Item
 from partita.errors import ConfigurationError, NotFound
@@ -15,6 +15,7 @@ from partita.plan.design import Design
 from partita.plan.proof.prove import prove
 from partita.plan.read_requests import get_plan, key_values
 from partita.setting_rules import check_settings
+from partita.store.arguments import check_function
 from partita.store.context import StoreContext
 from partita.store.cursors import checked_keys, position_cursor, position_of
 from partita.store.drafts import Draft
@@ -25,6 +26,8 @@ from partita.store.table_names import TableNames
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+    from partita.store.design_watch import DesignWatch
 
 E = TypeVar("E")
 
@@ -58,6 +61,7 @@ class BaseStore:
         self._settings = settings
         self._tracing = self.context.observers.tracing
         self._flows = EntityFlows(self.design, self.context)
+        self.watch: DesignWatch | None = None  # follows the state of the data; `connect` sets it
 
     def now(self) -> datetime:
         """The current time, by the store's clock."""
@@ -102,7 +106,7 @@ class BaseStore:
         """
         return self._flows.decode_item(table, item)
 
-    def explain(self, call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
+    def explain(self, call: Get[Any] | Query[Any] | VectorSearch[Any], item_bytes: int = 1024) -> str:
         """The requests of a read, their cost, and why they are right."""
         from partita.describe.explain import explain
 
@@ -124,6 +128,7 @@ class BaseStore:
     def explain_change(self, call: Get[E], edit: Callable[[E], None], *, create: bool = False) -> str:
         """The items that a change would write, or what it would read first; `edit` receives the draft."""
         draft: Any = Draft(get_plan(call).model)
+        check_function("explain_change", "edit", edit)
         edit(draft)
         return self._flows.explain_change(call, draft, create)
 

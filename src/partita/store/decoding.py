@@ -20,7 +20,7 @@ from partita.design.tables import Table
 from partita.dynamodb.values import Item
 from partita.errors import InvalidValue, StoredItemInvalid, place_text
 from partita.plan.effects import OWNER
-from partita.plan.items import key_texts
+from partita.plan.items import key_of, key_texts
 from partita.validation import fault_in
 
 _DECODE_ERRORS = (msgspec.DecodeError, ValueError, TypeError, KeyError, ArithmeticError)
@@ -213,6 +213,20 @@ def is_old_form(model: Model, key: Item) -> bool:
 def is_current_form(model: Model, key: Item) -> bool:
     """Whether a key has the form of the entity's keys of today."""
     return _parsed(model.key, tuple(key_texts(key).values()), foreign=False) is not None
+
+
+def can_be_of_another(model: Model, key: Item) -> bool:
+    """Whether a current key of the entity could also be the old key of another item of it."""
+    texts = tuple(key_texts(key).values())
+    every = (_parsed(keys, texts, foreign=foreign) for keys in model.old_keys for foreign in (False, True))
+    return any(_has_other_key(model, values, key) for values in every if values is not None)
+
+
+def _has_other_key(model: Model, values: dict[str, Any], key: Item) -> bool:
+    try:
+        return key_of(model, dict.fromkeys(model.key.fields) | values) != key
+    except InvalidValue:
+        return False
 
 
 def _parsed(keys: EntityKeys, texts: tuple[str, ...], *, foreign: bool) -> dict[str, Any] | None:

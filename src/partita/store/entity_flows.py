@@ -1,7 +1,6 @@
 """The operations of a store as flows: the implementation behind the sync and the async store."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,13 +19,20 @@ from partita.plan.items import Values, key_of, key_texts, normalize_operand, val
 from partita.plan.read_requests import checked_key, get_plan, key_values
 from partita.plan.writes import can_delete_without_read, creation, with_initial_values
 from partita.store import batches, writing
-from partita.store.arguments import as_list
+from partita.store.arguments import as_list, check_function
 from partita.store.context import StoreContext
 from partita.store.decoding import recogniser_of
 from partita.store.drafts import Draft, edits_of
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item
-from partita.store.old_keys import check_no_old_item, deletions_of_old_items, move_from_old_key, with_old_keys
+from partita.store.old_keys import (
+    check_no_old_item,
+    deletions_of_old_items,
+    free_keys,
+    has_old_keys,
+    move_from_old_key,
+)
+from partita.store.readiness import check_writable
 from partita.store.reading import fetch_stored_item
 
 E = TypeVar("E")
@@ -46,16 +52,10 @@ class EntityFlows:
         return (yield from writing.create(self.context, self.design, model, entity, when))
 
     def put(self, entity: E) -> Flow[E]:
-        model = self.design.holding(type(entity))
-        if model.old_keys:
-            valid = values_of(model, validate_entity(model, entity))
-            yield from move_from_old_key(self.context, self.design, model, valid, only=True)
-        return (yield from writing.put(self.context, self.design, model, entity))
+        return writing.put(self.context, self.design, self.design.holding(type(entity)), entity)
 
     def replace(self, entity: Any) -> Flow[None]:
-        model = self.design.holding(type(entity))
-        act = partial(writing.replace, self.context, self.design, model, entity)
-        return with_old_keys(self.context, self.design, model, values_of(model, entity), act)
+        return writing.replace(self.context, self.design, self.design.holding(type(entity)), entity)
 
     def change(
         self,
@@ -70,23 +70,16 @@ class EntityFlows:
         key = key_values(plan, call.arguments)
         now = self.context.clock()
         wanted = ItemChange(plan.model, key, edits_of(draft), now, when, version, system_change, create)
-        if create:
-            return self._creating_change(wanted)
-        act = partial(writing.change, self.context, self.design, wanted)
-        return with_old_keys(self.context, self.design, plan.model, key, act, when)
-
-    def _creating_change(self, wanted: ItemChange) -> Flow[None]:
-        if wanted.model.old_keys:  # what is stored under an old key is changed, not doubled
-            yield from move_from_old_key(self.context, self.design, wanted.model, wanted.key)
-        yield from writing.change(self.context, self.design, wanted)
+        return writing.change(self.context, self.design, wanted)
 
     def update(self, call: Get[E], edit: Callable[[E], None]) -> Flow[E]:
         plan = get_plan(call)
+        check_function("update", "edit", edit)
         key = key_values(plan, call.arguments)
-        act = partial(writing.update, self.context, self.design, plan.model, key, edit)
-        return with_old_keys(self.context, self.design, plan.model, key, act)
+        return writing.update(self.context, self.design, plan.model, key, edit)
 
     def delete(self, what: Any, when: Condition | None, check: Callable[[Any], None] | None = None) -> Flow[Any]:
+        check_function("delete", "check", check, optional=True)
         if isinstance(what, Get | Query):
             plan = get_plan(what)
             model, key = plan.model, key_values(plan, what.arguments)
@@ -97,12 +90,16 @@ class EntityFlows:
             key_of(model, key)
         except ReservedKey:
             return None
-        if model.old_keys:
+        if model.old_keys and self.design.ownerships.get(model):  # its children are deleted before it, one by one
             yield from self._move_before_deletion(model, key, when, check)
-        deleted = yield from writing.delete(self.context, self.design, model, key, when, check)
-        if deleted is None and not model.old_keys and (yield from self._move_before_deletion(model, key, when, check)):
-            deleted = yield from writing.delete(self.context, self.design, model, key, when, check)
-        if deleted is None and (self.design.ownerships.get(model) or not can_delete_without_read(self.design, model)):
+        old = bool(model.old_keys)
+        deleted = yield from writing.delete(self.context, self.design, model, key, when, check, old=old)
+        if deleted is None and not old and has_old_keys(model, key):
+            if self.design.ownerships.get(model):
+                yield from self._move_before_deletion(model, key, when, check)
+            deleted = yield from writing.delete(self.context, self.design, model, key, when, check, old=True)
+        is_read = old or self.design.ownerships.get(model) or not can_delete_without_read(self.design, model)
+        if deleted is None and is_read:
             writing.check_holds_for_nothing(model, key, when)  # DynamoDB judges what is deleted unread
         return deleted
 
@@ -113,6 +110,10 @@ class EntityFlows:
 
     def put_many(self, entities: Sequence[Any]) -> Flow[None]:
         puts = batches.puts_of(self.context, self.design, entities)
+        for model, _ in puts.items if self.design.data.unready else ():
+            check_writable(self.design, model)
+        wanted = [(model, key_of(model, values)) for model, values in puts.values]
+        yield from free_keys(self.context, self.design, wanted)
         yield from batches.batch_write(self.context, puts.writes())
         yield from batches.batch_write(self.context, (yield from deletions_of_old_items(self.context, puts.values)))
 
@@ -126,6 +127,7 @@ class EntityFlows:
             for plan, call in zip(plans, every, strict=True)
             if plan.model.old_keys
         ]
+        yield from free_keys(self.context, self.design, [(model, key_of(model, values)) for model, values in old])
         for each in (yield from deletions_of_old_items(self.context, old)):
             writes.setdefault(item_identity(each.model.table.name, each.key), each)
         yield from batches.batch_write(self.context, writes.values())

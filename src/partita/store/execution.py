@@ -5,6 +5,7 @@ fenced; when the fence fails, it is planned again.
 """
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import msgspec
@@ -24,6 +25,7 @@ from partita.plan.actions import (
     SetAttribute,
     SetIfAbsent,
 )
+from partita.plan.design import Design, models_with_old_keys
 from partita.plan.items import key_of
 from partita.plan.predicates import evaluate
 from partita.plan.races import BoundUnread, NothingToTake, ParentMissing, Raced, Unexplained
@@ -46,9 +48,10 @@ def execute(
 ) -> Flow[Any]:
     """Executes all actions or raises the error of the failed one; returns the reply of a single write.
 
-    `moved` are parents that were moved from old keys for these actions.
+    `moved` are parents that were looked up under old keys for these actions, and moved from there.
     """
     planned = actions
+    yield from _free_keys(context, planned)
     try:
         actions = yield from _combined(context, planned)
         if not actions:
@@ -56,7 +59,7 @@ def execute(
         if len(actions) > limits.TRANSACTION_ACTIONS:
             most = limits.TRANSACTION_ACTIONS
             raise InvalidTransaction(f"{len(actions)} items in one transaction; DynamoDB takes at most {most}")
-        if len(actions) == 1 and actions[0].kind != "check":
+        if len(actions) == 1 and actions[0].kind != "check" and not actions[0].at_old_key:
             return (yield from _execute_one(context, actions[0]))
         return (yield from _execute_all(context, actions))
     except (wire_errors.ValidationException, wire_errors.TransactionCanceledException) as rejection:
@@ -66,18 +69,29 @@ def execute(
         raise explained from None
     except ParentMissing as missing:
         parent = item_identity(missing.model.table.name, key_of(missing.model, missing.values))
-        if parent in moved or not (yield from _move_parent(context, missing)):
+        if parent in moved or context.design is None:
             raise missing.otherwise from None
+        yield from _move_parent(context, context.design, missing)
         return (yield from execute(context, planned, moved | {parent}))
 
 
-def _move_parent(context: StoreContext, missing: ParentMissing) -> Flow[bool]:
-    """Moves a parent from its old key to its current one; false if it is not there."""
+def _move_parent(context: StoreContext, design: Design, missing: ParentMissing) -> Flow[None]:
+    """Moves a parent from its old key to its current one, unless another writer has moved it meanwhile."""
     from partita.store.old_keys import move_from_old_key
 
+    yield from move_from_old_key(context, design, missing.model, missing.values)
+
+
+def _free_keys(context: StoreContext, actions: list[ItemAction]) -> Flow[None]:
+    """Moves the items of others away from the keys that are written or checked."""
     if context.design is None:
-        return False
-    return (yield from move_from_old_key(context, context.design, missing.model, missing.values))
+        return
+    models = models_with_old_keys(context.design)
+    if models:
+        from partita.store.old_keys import free_keys
+
+        keys = ((models.get((each.table, each.entity)), each.key) for each in actions if not each.at_old_key)
+        yield from free_keys(context, context.design, [(model, key) for model, key in keys if model is not None])
 
 
 def _combined(context: StoreContext, actions: list[ItemAction]) -> Flow[list[ItemAction]]:
@@ -153,21 +167,30 @@ def _execute_all(context: StoreContext, actions: list[ItemAction]) -> Flow[None]
 def _cancellation_error(
     context: StoreContext, actions: list[ItemAction], cancelled: wire_errors.TransactionCanceledException
 ) -> Exception:
-    """The error that cancelled a transaction, or that it met other transactions as often as it was sent."""
+    """The error that cancelled a transaction, or that it met other transactions as often as it was sent.
+
+    The error of an item that is written comes before those of others: an item that exists already may also exceed a
+    limit and hold its own unique value.
+    """
     if is_conflict(cancelled):
         return RetriesExhausted(actions[0].entity, context.retries + 1)
-    causes: list[Exception] = []
+    causes: list[tuple[bool, Exception]] = []
     for action, reason in zip(actions, cancelled.reasons, strict=True):
         if reason["Code"] == "ConditionalCheckFailed":
             item = reason.get("Item")
-            causes.append(act.failed_clause_error(action, item) or Unexplained(action.entity, item))
+            cause = act.failed_clause_error(action, item) or Unexplained(action.entity, item)
+            causes.append((action.own, cause))
         elif reason["Code"] not in PASSING_REASONS:
             return cancelled
-    return next((cause for cause in causes if isinstance(cause, Raced)), causes[0])
+    raced = next((cause for _, cause in causes if isinstance(cause, Raced)), None)
+    return raced or max(causes, key=itemgetter(0))[1]
 
 
 def retry_on_race(context: StoreContext, entity: str, plan: Planner) -> Flow[Any]:
-    """Plans and executes; plans again if an item changed since it was read, or a parent no longer exists."""
+    """Plans and executes; plans again if an item changed since it was read, or a parent no longer exists.
+
+    What an attempt leaves out belongs to what it read: after a race nothing is left out.
+    """
     skip: set[ItemIdentity] = set()
     previous: Raced | None = None
     for attempt in range(ATTEMPTS):
@@ -180,6 +203,7 @@ def retry_on_race(context: StoreContext, entity: str, plan: Planner) -> Flow[Any
             if isinstance(race, Unexplained) and race.repeats(previous):
                 raise RejectionUnexplained(entity) from None
             previous = race
+            skip.clear()
             yield pause_after_conflict(context, entity, attempt)
     raise retries_exhausted(entity)
 

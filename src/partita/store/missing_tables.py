@@ -9,7 +9,8 @@ from partita.dynamodb.request_tables import tables_of
 from partita.errors import TableNotFound
 from partita.store.flows import Flow
 
-_ON_ITEMS = ITEM_WRITES | {wire.GetItem, wire.Query, wire.Scan, wire.BatchGetItem, wire.TransactGetItems}
+_ON_ITEMS = ITEM_WRITES | {wire.GetItem, wire.Query, wire.Scan, wire.SearchVectors}
+_ON_ITEMS |= {wire.BatchGetItem, wire.TransactGetItems}
 
 
 def raise_table_not_found(request: wire.Request[Any], error: ResourceNotFoundException) -> Flow[None]:

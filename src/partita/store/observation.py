@@ -8,7 +8,7 @@ import msgspec
 
 from partita.dynamodb.operations import WRITES
 from partita.dynamodb.requests import Request
-from partita.dynamodb.shapes import ConsumedCapacity
+from partita.dynamodb.shapes import ConsumedCapacity, VectorCapacity
 from partita.store import log
 
 if TYPE_CHECKING:
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 
 class CapacityMeter(msgspec.Struct, eq=False):
-    """Capacity units, as DynamoDB bills them, and the number of requests."""
+    """Capacity units, as DynamoDB bills them, and the number of requests.
+
+    Searches of vector indexes are billed by the byte, in `searched_bytes`.
+    """
 
     reads: float = 0.0
     writes: float = 0.0
     requests: int = 0
+    searched_bytes: float = 0.0
 
     def add(self, request: Request[Any], units: float) -> None:
         """Counts a request."""
@@ -92,6 +96,7 @@ class Observation:
         units = sum(each.capacity_units or 0.0 for each in used)
         for meter in observers.meters:
             meter.add(request, units)
+            meter.searched_bytes += _searched_bytes(reply)
         for listener in observers.on_call:
             listener(SentRequest(request, self._attempt, units, seconds, error))
         if observers.slow_call_seconds is not None and seconds >= observers.slow_call_seconds:
@@ -105,7 +110,14 @@ class Observation:
             self._span.end(None, (), None)
 
 
+def _searched_bytes(reply: Any) -> float:
+    used = getattr(reply, "consumed_capacity", None)
+    return (used.vector_search_request_bytes or 0.0) if isinstance(used, VectorCapacity) else 0.0
+
+
 def _capacity(reply: Any) -> tuple[ConsumedCapacity, ...]:
     """The consumed capacity in a reply, of one table or of several."""
     used = getattr(reply, "consumed_capacity", None) or ()
+    if isinstance(used, VectorCapacity):
+        return ()
     return (used,) if isinstance(used, ConsumedCapacity) else tuple(used)

@@ -66,13 +66,15 @@ def is_in_place(context: StoreContext, model: Model, raw: msgspec.Raw) -> bool:
 
     An old key with a plain text may be the current key of another text, which is escaped there.
     """
-    return not has_expired(context, model, raw) and old_place((model,), msgspec.json.decode(raw)) is None
+    if has_expired(context, model, raw):
+        return False
+    return not model.old_keys or old_place((model,), msgspec.json.decode(raw)) is None
 
 
-def fetch_live_item(context: StoreContext, model: Model, key: Item) -> Flow[msgspec.Raw | None]:
-    """The bytes of an item under this key; None if it has expired."""
-    raw = yield from fetch_item(context, model.table.name, key)
-    return None if raw is None or has_expired(context, model, raw) else raw
+def fetch_current_item(context: StoreContext, model: Model, values: Values) -> Flow[msgspec.Raw | None]:
+    """The bytes of the entity's item under its current key; None if it has expired."""
+    raw = yield from fetch_item(context, model.table.name, key_of(model, values))
+    return None if raw is None or not is_in_place(context, model, raw) else raw
 
 
 def is_item_of(context: StoreContext, model: Model, values: Values, raw: msgspec.Raw) -> bool:

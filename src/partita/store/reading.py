@@ -24,13 +24,14 @@ from partita.plan.read_requests import (
     key_values,
     query_plan,
 )
-from partita.store.arguments import as_list
+from partita.store.arguments import as_list, check_function
 from partita.store.context import StoreContext
 from partita.store.decoding import Decoder, Recogniser, decoder_of
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item, fetch_items
 from partita.store.merge import Merge
 from partita.store.old_items import fetch_all_under_old_keys, fetch_under_old_key, is_in_place, now_seconds
+from partita.store.readiness import check_readable, without_unready_counters
 from partita.store.retries import send_idempotent
 
 E = TypeVar("E")
@@ -52,6 +53,8 @@ def fetch_one(
 ) -> Flow[E | None]:
     """The entity, or the result of `decode` for the item's bytes."""
     plan = get_plan(call)
+    check_function("read", "decode", decode, optional=True)
+    check_readable(context.design, plan)
     try:
         reply = yield from send_idempotent(context, get_item(plan, call.arguments, consistent=consistent))
     except ReservedKey:
@@ -65,7 +68,9 @@ def fetch_one(
     if item is None:
         return None
     now = now_seconds(context) if decode is not None or plan.model.expires is not None else None
-    found: E | None = (decode or decoder_of(plan.model))(item, now)
+    if decode is not None:
+        return decode(item, now)
+    found: E | None = without_unready_counters(context.design, plan.models, decoder_of(plan.model)(item, now))
     return found
 
 
@@ -93,6 +98,7 @@ class QueryPages(Generic[E]):
         copies: bool = False,
     ) -> None:
         plan = query_plan(call)
+        check_readable(context.design, plan)
         self._read = call.read
         self._models = plan.models
         self._context = context
@@ -102,13 +108,16 @@ class QueryPages(Generic[E]):
         """The next page, without expired items; `decode` as for one item."""
         decode_item = skipping_unreadable(self._context, decode or decoder_for_read(self._read))
         now = now_seconds(self._context)
-        watch = self._context.key_watch
+        watch, design = self._context.key_watch, self._context.design
         watches = decode is None and self._read.view is None and watch.wants(self._models)
 
         def decode_all(items: list[msgspec.Raw]) -> list[E]:
             if watches and items:
                 watch.look(self._models, items[0])
-            return [entity for raw in items if (entity := decode_item(raw, now)) is not None]
+            found = [entity for raw in items if (entity := decode_item(raw, now)) is not None]
+            if decode is None and design is not None and design.data.unready:
+                return [without_unready_counters(design, self._models, entity) for entity in found]
+            return found
 
         return self._fetch(size, decode_all)
 
@@ -151,6 +160,7 @@ def fetch_page(
 ) -> Flow[Page[E]]:
     """The next page of a query, without expired items; `decode` as for one item."""
     pages: QueryPages[E] = QueryPages(context, call, cursor, consistent=consistent)
+    check_function("read_page", "decode", decode, optional=True)
     items = yield from pages.fetch(size, decode)
     return Page(items, pages.cursor())
 
@@ -193,6 +203,8 @@ def fetch_batch(context: StoreContext, calls: Sequence[Get[E]], *, consistent: b
     """The entities of many gets, in the order of the calls, with as few BatchGetItem requests as possible."""
     calls = as_list("get_many", "gets", calls)
     plans = [get_plan(call) for call in calls]
+    for plan in plans:
+        check_readable(context.design, plan)
     keys = [(plan.table, checked_key(plan, call.arguments)) for plan, call in zip(plans, calls, strict=True)]
     found = yield from fetch_items(context, keys, consistent=consistent)
     items = [found.get(item_identity(*key)) for key in keys]
@@ -207,7 +219,8 @@ def fetch_batch(context: StoreContext, calls: Sequence[Get[E]], *, consistent: b
         for at, several in zip(missing, old, strict=True):
             items[at] = next(iter(several.values()), None)
     now = now_seconds(context)
-    return [
-        None if item is None else skipping_unreadable(context, decoder_of(plan.model))(item, now)
-        for plan, item in zip(plans, items, strict=True)
-    ]
+    found_entities = []
+    for plan, item in zip(plans, items, strict=True):
+        entity = None if item is None else skipping_unreadable(context, decoder_of(plan.model))(item, now)
+        found_entities.append(without_unready_counters(context.design, plan.models, entity))
+    return found_entities

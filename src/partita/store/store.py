@@ -18,7 +18,7 @@ import msgspec
 
 from partita.design.conditions import Condition
 from partita.design.entities import Entity
-from partita.design.reads import Get, Query
+from partita.design.reads import Get, Query, VectorSearch
 from partita.design.tables import Table
 from partita.dynamodb.backend import Backend
 from partita.dynamodb.values import Item
@@ -26,7 +26,7 @@ from partita.errors import StoredItemInvalid
 from partita.plan.design import Design
 from partita.plan.read_requests import get_plan, query_plan
 from partita.plan.table_definitions import Difference
-from partita.store.arguments import check_condition_names, check_version
+from partita.store.arguments import check_condition_names, check_eventual, check_version
 from partita.store.base_store import BaseStore, not_found
 from partita.store.drafts import Draft
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
@@ -34,6 +34,7 @@ from partita.store.flows import Flow, run
 from partita.store.observation import SentRequest
 from partita.store.reading import Decode, Page, QueryPages, fetch_batch, fetch_one, fetch_page, fetch_raw_page
 from partita.store.results import Results, StartPages
+from partita.store.searching import SearchResult, fetch_nearest
 from partita.store.settings import SyncStoreSettings
 from partita.store.table_names import TableNaming
 from partita.store.table_setup import create_tables, table_differences
@@ -114,10 +115,14 @@ class Store(BaseStore):
     def with_settings(self, **settings: "Unpack[SyncStoreSettings]") -> "Store":
         """A store of the same design on the same backend, with some settings changed; closing one closes both."""
         changed: dict[str, Any] = {"sleep": self._sleep, **self._settings, **settings}
-        return Store(self.backend, self.design, **changed)
+        other = Store(self.backend, self.design, **changed)
+        other.watch = self.watch
+        return other
 
     def close(self) -> None:
         """Closes the backend, if it can be closed."""
+        if self.watch is not None:
+            run(self.watch.leave(), self.backend, self._sleep)
         close: Callable[[], None] | None = getattr(self.backend, "close", None)
         if close is not None:
             close()
@@ -129,6 +134,8 @@ class Store(BaseStore):
         self.close()
 
     def _run(self, flow: Flow[R], operation: str, target: Any = None) -> R:
+        if self.watch is not None:
+            flow = self.watch.followed(flow)
         if self._tracing is not None:
             flow = self._tracing.operation(operation, target, flow)
         return run(flow, self.backend, self._sleep)
@@ -137,12 +144,21 @@ class Store(BaseStore):
     def __call__(self, call: Get[E], *, consistent: bool = ...) -> E | None: ...
     @overload
     def __call__(self, call: Query[E], *, consistent: bool = ...) -> Results[E]: ...
-    def __call__(self, call: Get[E] | Query[E], *, consistent: bool = False) -> E | Results[E] | None:
-        """Runs a pattern: a get gives the entity or None, a query its results, which can be iterated or paged."""
+    @overload
+    def __call__(self, call: VectorSearch[E]) -> list[SearchResult[E]]: ...
+    def __call__(self, call: Any, *, consistent: bool = False) -> Any:
+        """Runs a pattern.
+
+        A get gives the entity or None, a query its results, which can be iterated or paged, and a search of a vector
+        index a list of results with their scores.
+        """
+        if isinstance(call, VectorSearch):
+            check_eventual(call, consistent)
+            return self._run(fetch_nearest(self.context, call), "search", call)
         if isinstance(call, Get):
             return self._run(fetch_one(self.context, call, consistent=consistent), "get", call)
         query_plan(call)
-        start: StartPages[E] = partial(QueryPages, self.context, call, consistent=consistent)
+        start: StartPages[Any] = partial(QueryPages, self.context, call, consistent=consistent)
         return Results(start, lambda flow: self._run(flow, "query", call))
 
     def get(self, call: Get[E], *, consistent: bool = False) -> E | None:
@@ -337,6 +353,13 @@ class Store(BaseStore):
     def create_tables(self) -> list[Difference]:
         """Creates the design's tables; returns what differs in an existing table and cannot be changed."""
         return self._run(create_tables(self.context, self.design), "create_tables")
+
+    def _check_design(self) -> None:
+        """A DesignMismatch if the data is recorded with a design that does not fit this one."""
+        from partita.store.design_watch import DesignWatch
+
+        watch = self.watch or DesignWatch(self.design, self.context)
+        run(watch.check(), self.backend, self._sleep)
 
     def differences(self) -> list[Difference]:
         """The differences between the design and the existing tables."""

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from partita.design.reads import Get, Query
+from partita.design.reads import Get, Query, VectorSearch
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.request_tables import tables_of
 from partita.dynamodb.requests import Request
@@ -109,7 +109,7 @@ def _members(message: Any, names: dict[str, str]) -> dict[str, Any]:
 
 
 def _label(target: Any) -> str:
-    if isinstance(target, Get | Query):
+    if isinstance(target, Get | Query | VectorSearch):
         return target.read.name
     if target is None or isinstance(target, str):
         return target or ""

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -26,12 +27,14 @@ from partita.store.context import StoreContext
 from partita.store.drafts import Draft, edits_of
 from partita.store.execution import Planning, SkippedItems, retry_on_race
 from partita.store.flows import Flow
-from partita.store.old_keys import check_no_old_item, move_from_old_key
+from partita.store.old_keys import check_no_old_item, deletions_under_old_keys, fetch_for_write, has_old_keys
+from partita.store.readiness import check_writable
 from partita.store.writing import check_holds_for_nothing, planned_change, planned_deletion
 
 E = TypeVar("E")
 N = TypeVar("N", bound=Entity)
-Step = Callable[[set[ItemIdentity]], Flow[list[ItemAction]]]
+Step = Callable[[SkippedItems, bool], Planning]
+"""Plans a write; the second argument says whether to read what is changed, under old keys as well."""
 
 
 class Transaction:
@@ -41,18 +44,18 @@ class Transaction:
         self._context = context
         self._design = design
         self._steps: list[Step] = []
-        self._writes: dict[ItemIdentity, str] = {}
-        self._touched: list[_Touched] = []
+        self._writes: dict[ItemIdentity, _Write] = {}
         self._has_ended = False
 
     def create(self, entity: N) -> N:
         """Creates an entity that must not exist; returns it as it will be stored."""
         model = self._design.holding(type(entity))
         complete: N = with_initial_values(model, validate_entity(model, entity), self._context.clock())
-        self._claim("create", model, values_of(model, complete))
+        is_deleted = self._claim("create", model, values_of(model, complete))
 
-        def step(_: SkippedItems) -> Planning:
-            yield from ()
+        def step(skip: SkippedItems, read: bool) -> Planning:
+            if not is_deleted:
+                yield from check_no_old_item(self._context, model, values_of(model, complete))
             return creation(self._design, model, complete, self._context.clock())
 
         self._add(step)
@@ -66,9 +69,9 @@ class Transaction:
         complete: N = with_initial_values(model, validate_entity(model, entity), self._context.clock())
         self._claim("put", model, values_of(model, complete))
 
-        def step(_: SkippedItems) -> Planning:
-            yield from ()
-            return [unconditional_put(model, complete)]
+        def step(skip: SkippedItems, read: bool) -> Planning:
+            deletions = yield from deletions_under_old_keys(self._context, model, values_of(model, complete))
+            return [unconditional_put(model, complete), *deletions]
 
         self._add(step)
         return complete
@@ -91,20 +94,20 @@ class Transaction:
         key = key_values(plan, call.arguments)
         check_condition_names(plan.model, when)
         check_version(plan.model, version)
-        self._claim("creating change" if create else "change", plan.model, key, when)
+        self._claim("creating change" if create else "change", plan.model, key)
         draft: Any = Draft(plan.model)
         known = [] if seen is None else [_as_seen(plan.model, key, seen)]
 
-        def step(skip: SkippedItems) -> Planning:
+        def step(skip: SkippedItems, read: bool) -> Planning:
             now = self._context.clock()
             wanted = ItemChange(plan.model, key, edits_of(draft), now, when, version, system_change, create, skip)
             if wanted.says_nothing:
                 return []
-            if known and not create and not wanted.edits.keys() & set(plan.model.key.fields):
+            if known and not read and not create and not wanted.edits.keys() & set(plan.model.key.fields):
                 if not needs_read(self._design, wanted):
                     return plan_blind_change(self._design, wanted)
                 return plan_fenced_change(self._design, wanted, known.pop())
-            return (yield from planned_change(self._context, self._design, wanted))
+            return (yield from planned_change(self._context, self._design, wanted, read=read))
 
         self._add(step)
         typed: E = draft
@@ -115,10 +118,12 @@ class Transaction:
         plan = get_plan(call)
         key = key_values(plan, call.arguments)
         check_condition_names(plan.model, when)
-        self._claim("delete", plan.model, key, when)
+        self._claim("delete", plan.model, key)
+        old = bool(plan.model.old_keys)
 
-        def step(skip: SkippedItems) -> Planning:
-            actions, _ = yield from planned_deletion(self._context, self._design, plan.model, key, when, skip)
+        def step(skip: SkippedItems, read: bool) -> Planning:
+            planned = planned_deletion(self._context, self._design, plan.model, key, when, skip, old=old)
+            actions, _ = yield from planned
             if not actions:
                 check_holds_for_nothing(plan.model, key, when)
             return actions
@@ -130,10 +135,8 @@ class Transaction:
         plan = get_plan(call)
         key = key_values(plan, call.arguments)
         check_names(plan.model, condition)
-        self._touched.append(_Touched("check", plan.model, key, condition))
 
-        def step(_: SkippedItems) -> Planning:
-            yield from ()
+        def step(skip: SkippedItems, read: bool) -> Planning:
             return self._check(plan.model, key, condition)
 
         self._add(step)
@@ -143,74 +146,57 @@ class Transaction:
             raise InvalidTransaction("the block of this transaction has ended; write inside it, or open another one")
         self._steps.append(step)
 
-    def _claim(self, write: str, model: Model, values: Values, when: Condition | None = None) -> None:
+    def _claim(self, write: str, model: Model, values: Values) -> bool:
         """Rejects a second write of one item: each would be planned without the other.
 
-        An item may be deleted and created again.
+        An item may be deleted and created again: it is true then.
         """
+        check_writable(self._design, model)
         key = key_of(model, values)
         identity = item_identity(model.table.name, key)
         earlier = self._writes.get(identity)
-        if earlier is not None and (earlier, write) != ("delete", "create"):
+        if earlier is not None and (earlier.kind, write) != ("delete", "create"):
             name = item_name(model.name, key_parts(model, values))
             raise InvalidTransaction(f"two writes to {name} in one transaction; make them one")
-        self._writes[identity] = write
-        self._touched.append(_Touched(write, model, values, when))
+        self._writes[identity] = _Write(write, model, values)
+        return earlier is not None
 
-    def _check(self, model: Model, key: dict[str, Any], condition: Condition) -> list[ItemAction]:
+    def _check(self, model: Model, key: dict[str, Any], condition: Condition) -> Planning:
         stored = of_live_item(model, to_stored(model, condition), self._context.clock())
         required = stored & absent(BEING_DELETED) if model.owns else stored
         clause = Clause(required, lambda _: ConditionFailed(model.name, key))
+        if model.old_keys:
+            found = yield from fetch_for_write(self._context, self._design, model, key)
+            if found is not None and found.old_key is not None:
+                found.check(model, [clause])
+                return [found.unchanged(model)]
         return [ItemAction("check", model.table.name, key_of(model, key), model.name, clauses=(clause,))]
 
     def flow(self) -> Flow[None]:
         """Plans all writes and sends them together; the transaction takes no more writes."""
         self._has_ended = True
 
-        def plan(skip: SkippedItems) -> Planning:
+        def plan(skip: SkippedItems, *, read: bool = False) -> Planning:
             actions: list[ItemAction] = []
             for step in self._steps:
-                actions += yield from step(skip)
+                actions += yield from step(skip, read)
             return actions
 
-        yield from self._settle_old_keys()
         try:
             yield from retry_on_race(self._context, "transaction", plan)
         except NotFound:
-            if not (yield from self._move_changed_items()):
+            changes = (each for each in self._writes.values() if each.kind == "change")
+            if not any(has_old_keys(each.model, each.values) for each in changes):
                 raise
-            yield from retry_on_race(self._context, "transaction", plan)
-
-    def _settle_old_keys(self) -> Flow[None]:
-        """Looks under old keys as single writes do; an item that is moved stays so, whatever becomes of the writes."""
-        for each in self._touched:
-            if not each.model.old_keys or each.write == "change":  # a change that finds nothing looks afterwards
-                continue
-            if each.write == "create":
-                yield from check_no_old_item(self._context, each.model, each.values)
-            else:
-                yield from self._move(each, only=each.write in ("put", "delete"))
-
-    def _move_changed_items(self) -> Flow[bool]:
-        """Moves changed items from old keys, and from keys with times in other formats; false if there are none."""
-        moved = False
-        for each in self._touched:
-            if each.write == "change":
-                moved |= yield from self._move(each)
-        return moved
-
-    def _move(self, touched: "_Touched", *, only: bool = False) -> Flow[bool]:
-        model, values = touched.model, touched.values
-        return move_from_old_key(self._context, self._design, model, values, only=only, when=touched.when)
+            yield from retry_on_race(self._context, "transaction", partial(plan, read=True))
 
 
-class _Touched(msgspec.Struct, frozen=True):
-    """An item that a transaction writes or checks, and the condition of that."""
+class _Write(msgspec.Struct, frozen=True):
+    """A write of a transaction to one item."""
 
-    write: str
+    kind: str
     model: Model
     values: Values
-    when: Condition | None
 
 
 def _as_seen(model: Model, key: Values, entity: Any) -> StoredItem:

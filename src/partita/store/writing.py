@@ -1,6 +1,7 @@
 """Flows that write one entity: create, put, replace, change, update, delete."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,6 +18,7 @@ from partita.errors import (
     Fault,
     InvalidValue,
     NotFound,
+    ReservedKey,
     StillReferenced,
     StoredItemInvalid,
     item_name,
@@ -36,7 +38,7 @@ from partita.plan.creating_changes import can_create_unread, check_can_create, p
 from partita.plan.design import Design, Ownership
 from partita.plan.edits import Assign, Edit
 from partita.plan.effects import BEING_DELETED, OWNER, guard_key, guard_of
-from partita.plan.items import key_in_item, key_of, key_parts, normalize_value, validate_entity, values_of
+from partita.plan.items import Values, key_in_item, key_of, key_parts, normalize_value, validate_entity, values_of
 from partita.plan.predicates import evaluate
 from partita.plan.races import Raced
 from partita.plan.writes import (
@@ -55,8 +57,15 @@ from partita.store.decoding import decoder_of
 from partita.store.execution import ATTEMPTS, Planning, SkippedItems, execute, retries_exhausted, retry_on_race
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item
-from partita.store.old_items import has_expired, now_seconds
-from partita.store.old_keys import settle_move
+from partita.store.old_items import has_expired, is_in_place, now_seconds
+from partita.store.old_keys import (
+    deletions_under_old_keys,
+    fetch_for_write,
+    fetch_with_copies,
+    has_old_keys,
+    settle_key_change,
+)
+from partita.store.readiness import check_writable
 from partita.store.reading import QueryPages, fetch_stored_item
 from partita.validation import FaultyValue, invalid_value
 
@@ -65,6 +74,7 @@ E = TypeVar("E")
 
 def create(context: StoreContext, design: Design, model: Model, entity: E, when: Condition | None = None) -> Flow[E]:
     """Stores a new entity; returns it as it was stored: validated, with its times, version and counters."""
+    check_writable(design, model)
     complete: E = with_initial_values(model, validate_entity(model, entity), context.clock())
     yield from execute(context, creation(design, model, complete, context.clock(), when))
     return complete
@@ -72,19 +82,18 @@ def create(context: StoreContext, design: Design, model: Model, entity: E, when:
 
 def put(context: StoreContext, design: Design, model: Model, entity: E) -> Flow[E]:
     """Creates the entity, or replaces the stored one; returns it as it was stored."""
+    check_writable(design, model)
     if has_no_invariants(design, model):
-        complete: E = with_initial_values(model, validate_entity(model, entity), context.clock())
-        yield from execute(context, [unconditional_put(model, complete)])
-        return complete
+        return (yield from _put_unread(context, model, entity))
     entity = validate_entity(model, entity)
 
     def plan(skip: SkippedItems) -> Planning:
-        found = yield from fetch_stored_item(context, model, key_of(model, values_of(model, entity)))
+        found, deletions = yield from _fetch_to_put(context, design, model, values_of(model, entity))
         if found is None:
             complete = with_initial_values(model, entity, context.clock())
             return creation(design, model, complete, context.clock(), raced=True)
         wanted = _replacement(context, model, entity, skip)
-        planned = plan_fenced_change(design, wanted, found) if wanted.edits else []
+        planned = [*(plan_fenced_change(design, wanted, found) if wanted.edits else []), *deletions]
         for name in model.attributes:
             setattr(entity, name, getattr(found.entity, name))
         for name, value in changed_values(wanted, found).items():
@@ -100,6 +109,26 @@ def put(context: StoreContext, design: Design, model: Model, entity: E) -> Flow[
             continue  # it was deleted since it was read, so it is created
         return entity
     raise retries_exhausted(model.name)
+
+
+def _put_unread(context: StoreContext, model: Model, entity: E) -> Flow[E]:
+    """Puts an entity without invariants; what it has under old keys is deleted."""
+    complete: E = with_initial_values(model, validate_entity(model, entity), context.clock())
+
+    def plan(skip: SkippedItems) -> Planning:
+        deletions = yield from deletions_under_old_keys(context, model, values_of(model, complete))
+        return [unconditional_put(model, complete), *deletions]
+
+    yield from retry_on_race(context, model.name, plan)
+    return complete
+
+
+def _fetch_to_put(
+    context: StoreContext, design: Design, model: Model, values: Values
+) -> Flow[tuple[StoredItem | None, list[ItemAction]]]:
+    if model.old_keys:
+        return (yield from fetch_with_copies(context, design, model, values))
+    return (yield from fetch_stored_item(context, model, key_of(model, values))), []
 
 
 def _replacement(
@@ -123,55 +152,75 @@ def change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[No
     A change without edits still requires what it says: it creates the item with `create`, and the item must exist and
     have the condition and the version that are given. One that says nothing sends nothing.
     """
+    check_writable(design, wanted.model)
     if wanted.says_nothing:
         return
+    model = wanted.model
 
-    def plan(skip: SkippedItems) -> Planning:
+    def plan(skip: SkippedItems, *, read: bool = False) -> Planning:
         again = msgspec.structs.replace(wanted, skip=skip) if skip else wanted
-        return (yield from planned_change(context, design, again))
+        return (yield from planned_change(context, design, again, read=read))
 
-    yield from retry_on_race(context, wanted.model.name, plan)
+    try:
+        yield from retry_on_race(context, model.name, plan)
+    except ReservedKey:
+        if wanted.create:
+            raise
+        raise NotFound(model.name, key_parts(model, wanted.key)) from None
+    except NotFound:
+        if not has_old_keys(model, wanted.key):
+            raise
+        yield from retry_on_race(context, model.name, partial(plan, read=True))
 
 
-def planned_change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[list[ItemAction]]:
-    """The actions of a change, after a read if it needs one."""
+def planned_change(
+    context: StoreContext, design: Design, wanted: ItemChange, *, read: bool = False
+) -> Flow[list[ItemAction]]:
+    """The actions of a change, after a read if it needs one, or with `read`: then old keys are looked up as well."""
     if wanted.create:
         return (yield from _planned_creating_change(context, design, wanted))
-    if not needs_read(design, wanted):
+    if not read and not needs_read(design, wanted):
         return plan_blind_change(design, wanted)
-    found = yield from fetch_stored_item(context, wanted.model, wanted.stored_key)
+    found = yield from fetch_for_write(context, design, wanted.model, wanted.key)
     if found is None:
         raise NotFound(wanted.model.name, wanted.key)
-    if wanted.model.old_keys:
-        yield from settle_move(context, design, wanted, found)
-    return plan_fenced_change(design, wanted, found)
+    return (yield from _planned_from_read(context, design, wanted, found))
+
+
+def _planned_from_read(
+    context: StoreContext, design: Design, wanted: ItemChange, found: StoredItem
+) -> Flow[list[ItemAction]]:
+    deletions = yield from settle_key_change(context, design, wanted, found)
+    return [*plan_fenced_change(design, wanted, found), *deletions]
 
 
 def _planned_creating_change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[list[ItemAction]]:
     """The actions of a change that creates its item where it does not exist."""
     check_can_create(wanted)
-    if can_create_unread(design, wanted):
+    if wanted.model.old_keys:  # what is stored under an old key is changed, not doubled
+        found = yield from fetch_for_write(context, design, wanted.model, wanted.key)
+    elif can_create_unread(design, wanted):
         return plan_unread_creation(wanted)
-    found = yield from fetch_stored_item(context, wanted.model, wanted.stored_key)
+    else:
+        found = yield from fetch_stored_item(context, wanted.model, wanted.stored_key)
     if found is None:
         return plan_creation(design, wanted)
     if not wanted.edits:
         return []
-    if not needs_read(design, wanted):
+    if found.old_key is None and not needs_read(design, wanted):
         return plan_blind_change(design, wanted)
-    if wanted.model.old_keys:
-        yield from settle_move(context, design, wanted, found)
-    return plan_fenced_change(design, wanted, found)
+    return (yield from _planned_from_read(context, design, wanted, found))
 
 
 def update(
     context: StoreContext, design: Design, model: Model, key: dict[str, Any], edit: Callable[[E], None]
 ) -> Flow[E]:
     """Reads an entity, lets `edit` change it and writes the difference; again if the item changed meanwhile."""
+    check_writable(design, model)
     result: list[E] = []
 
     def plan(skip: SkippedItems) -> Planning:
-        found = yield from fetch_stored_item(context, model, key_of(model, key))
+        found = yield from fetch_for_write(context, design, model, key)
         if found is None:
             raise NotFound(model.name, key)
         entity: E = decoder_of(model).from_item(found.item)
@@ -180,14 +229,16 @@ def update(
         result[:] = [entity]
         if not wanted.edits:
             return []
-        if model.old_keys:
-            yield from settle_move(context, design, wanted, found)
-        first, *others = _fenced_by_item(model, plan_fenced_change(design, wanted, found), found)
+        planned = yield from _planned_from_read(context, design, wanted, found)
+        first, *others = _fenced_by_item(model, planned, found)
         for name, value in changed_values(wanted, found).items():
             setattr(entity, name, value)
         return [msgspec.structs.replace(first, from_read=True), *others]
 
-    yield from retry_on_race(context, model.name, plan)
+    try:
+        yield from retry_on_race(context, model.name, plan)
+    except ReservedKey:
+        raise NotFound(model.name, key_parts(model, key)) from None
     return result[0]
 
 
@@ -223,6 +274,8 @@ def delete(
     key: dict[str, Any],
     when: Condition | None = None,
     check: Callable[[Any], None] | None = None,
+    *,
+    old: bool = False,
 ) -> Flow[Any]:
     """Deletes an entity after everything that it owns; returns the deleted entity, or None if it did not exist.
 
@@ -231,6 +284,7 @@ def delete(
     `check` receives the entity and may raise; exactly the state that it saw is deleted. An owner is marked first: a
     marked owner gets no new children, and after an interruption it still exists and can be deleted again.
     """
+    check_writable(design, model)
     if design.ownerships.get(model):
         found = yield from _mark_owner(context, design, model, key, when, check)
         if found is None:
@@ -248,7 +302,7 @@ def delete(
     last: list[StoredItem | None] = [None]
 
     def plan(skip: SkippedItems) -> Planning:
-        actions, last[0] = yield from planned_deletion(context, design, model, key, when, skip, check)
+        actions, last[0] = yield from planned_deletion(context, design, model, key, when, skip, check, old=old)
         return actions
 
     reply = yield from retry_on_race(context, model.name, plan)
@@ -319,15 +373,45 @@ def planned_deletion(
     when: Condition | None,
     skip: set[ItemIdentity],
     check: Callable[[Any], None] | None = None,
+    *,
+    old: bool = False,
 ) -> Flow[tuple[list[ItemAction], StoredItem | None]]:
-    """The actions of a deletion, and the item if it had to be read and has not expired."""
-    if check is None and can_delete_without_read(design, model):
+    """The actions of a deletion, and the item if it had to be read and has not expired.
+
+    With `old`, it is looked up under old keys as well, and deleted under all of them.
+    """
+    copies: list[ItemAction] = []
+    found: StoredItem | None = None
+    if old:
+        found, copies = yield from fetch_with_copies(context, design, model, key)
+    elif check is None and can_delete_without_read(design, model):
         return deletion(design, model, key, None, context.clock(), when), None
+    if found is None:
+        return (yield from _planned_deletion_of_current(context, design, model, key, when, skip, check))
+    if check is not None:
+        check(found.entity)
+    first, *others = deletion(design, model, key, found, context.clock(), when, skip)
+    fenced = [first, *others] if check is None else _fenced_by_item(model, [first, *others], found)
+    return [*fenced, *copies], found
+
+
+def _planned_deletion_of_current(
+    context: StoreContext,
+    design: Design,
+    model: Model,
+    key: dict[str, Any],
+    when: Condition | None,
+    skip: set[ItemIdentity],
+    check: Callable[[Any], None] | None = None,
+) -> Flow[tuple[list[ItemAction], StoredItem | None]]:
+    """The same for what is stored under the current key, though it may have expired."""
     raw = yield from fetch_item(context, model.table.name, key_of(model, key))
     if raw is None:
         return [], None
-    found = StoredItem(msgspec.json.decode(raw), decoder_of(model)(raw, None))
     expired = has_expired(context, model, raw)
+    if not expired and not is_in_place(context, model, raw):
+        return [], None  # another item, under its old key
+    found = StoredItem(msgspec.json.decode(raw), decoder_of(model)(raw, None))
     actions = deletion(design, model, key, found, context.clock(), when, skip, expired=expired)
     if expired:
         return actions, None

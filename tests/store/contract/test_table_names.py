@@ -83,7 +83,7 @@ def test_async_stores_of_two_stages_share_a_backend() -> None:
     with connect("memory:", maintain=False) as backend:
         for stage in STAGES:
             asyncio.run(story(AsyncStore(backend, design, clock=Clock(), table_names={"gallery": f"{stage}-gallery"})))
-        assert backend.call(ListTables()).table_names == ["dev-gallery", "prod-gallery"]
+        assert backend.call(ListTables()).table_names == ["dev-gallery", "partita-designs", "prod-gallery"]
 
 
 def test_connect_takes_table_names(tmp_path: Any) -> None:

@@ -485,6 +485,20 @@ def test_limit_holds_for_all_children_of_one_transaction(db: Store) -> None:
     assert db.one(artist("ann")).work_count == 3
 
 
+def test_item_that_exists_is_reported_before_the_limit_that_it_would_exceed(db: Store) -> None:
+    db.update(artist("ann"), lambda each: setattr(each, "room", 2))
+    db.create(Work(work_id="w1", artist_id="ann", title=""))
+
+    def write() -> None:
+        with db.transaction() as together:
+            together.create(Work(work_id="w2", artist_id="ann", title=""))
+            together.create(Work(work_id="w1", artist_id="ann", title=""))
+
+    with pytest.raises(AlreadyExists):
+        write()
+    assert db.one(artist("ann")).work_count == 1
+
+
 def test_limit_and_its_new_bound_may_be_in_one_transaction(db: Store) -> None:
     def write(room: int) -> None:
         with db.transaction() as together:

@@ -12,7 +12,7 @@ import msgspec
 from partita.design.key_slots import check_constant_in_slot, slots_of
 from partita.design.models import Model, ViewModel
 from partita.design.reads import Read
-from partita.design.tables import Index
+from partita.design.tables import Index, VectorIndex
 from partita.errors import ProofError
 from partita.plan.key_ranges import KeyRange, fan_outs, key_range
 from partita.plan.old_ranges import old_reads
@@ -82,7 +82,11 @@ def _optional_parts(read: Read, found: KeyRange) -> Iterator[str]:
 
 def _index(read: Read) -> Index | None:
     keys = read.sources[0].keys
-    return read.sources[0].model.table.index(read.name, keys.index) if keys.index else None
+    index = read.sources[0].model.table.index(read.name, keys.index) if keys.index else None
+    if isinstance(index, VectorIndex):
+        wrong = f"{index.name!r} is a vector index, which has no ranges"
+        raise ProofError(read.name, wrong, "search it with nearest(10), or query another index")
+    return index
 
 
 def _check_same_partition(read: Read) -> None:

@@ -6,6 +6,7 @@ the types of its own parameters (`design.patterns`). `prove` checks everything t
     references   counters, references and owners name entities and attributes that exist      references.py
     tables       no two items can have the same key; key attributes have one type             tables.py
     patterns     each is one read of one range that holds nothing else                        patterns.py
+    searches     or one search of a vector index that finds nothing else                      searches.py
     ownership    the children of a parent are one such range, and no other parent's           ownership.py
 
 All of them compare languages of key texts (`design.key_languages`) over the keys that items really have
@@ -18,6 +19,7 @@ from partita.plan.design import Design
 from partita.plan.proof.ownership import check_counters, read_of
 from partita.plan.proof.patterns import prove_read
 from partita.plan.proof.references import resolved
+from partita.plan.proof.searches import prove_search
 from partita.plan.proof.tables import prove_table
 
 
@@ -28,7 +30,10 @@ def prove(name: str, *tables: Table) -> Design:
     for table in tables:
         prove_table(table)
     for pattern in design.patterns.values():
-        prove_read(pattern.read)
+        if pattern.read.search is None:
+            prove_read(pattern.read)
+        else:
+            prove_search(pattern.read)
     for parent, ownerships in design.ownerships.items():
         for ownership in ownerships:
             prove_read(read_of(parent, ownership))

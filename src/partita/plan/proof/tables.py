@@ -7,7 +7,9 @@ from partita.design.conditions import Condition
 from partita.design.key_parts import DescendingPart, KeyPart, NumberPart, descends
 from partita.design.key_templates import Template
 from partita.design.models import KeyAttribute, Model
-from partita.design.tables import Table
+from partita.design.search_terms import attribute_on_disk
+from partita.design.tables import Table, VectorIndex
+from partita.design.vector_values import VectorCodec
 from partita.errors import DesignError
 from partita.plan.effects import OWNER
 from partita.plan.stored_keys import StoredKey, meeting, table_keys
@@ -25,6 +27,7 @@ def prove_table(table: Table) -> None:
         if one.model is other.model and one.keys is not None and other.keys is not None:
             continue  # today's key and old ones are of the same entity
         _check_apart(one, other)
+    _check_vectors(table)
     _check_key_types(table)
 
 
@@ -147,13 +150,50 @@ def _check_guards(table: Table, model: Model) -> None:
 
 
 def key_types(table: Table) -> dict[str, str]:
-    """The type of every key attribute of a table and its indexes."""
+    """The type of every attribute that keys and search schemas of a table and its indexes name."""
     types: dict[str, str] = {}
     for model in table.models:
         for keys in (model.key, *(each for several in model.indexes.values() for each in several)):
             for attribute in keys.attributes:
                 types.setdefault(attribute.name, attribute.type)
+    for name in (name for index in table.vector_indexes for name in index.filters):
+        tag = "S" if name == table.type_attribute else None
+        for model in table.models:
+            attribute_ = attribute_on_disk(model, name)
+            tag = tag or (None if attribute_ is None else attribute_.codec.tag)
+        if tag is not None:
+            types.setdefault(name, tag)
     return types
+
+
+def _check_vectors(table: Table) -> None:
+    """The vectors of an index have the same dimensions, and its filters are of types that DynamoDB compares."""
+    for index in table.vector_indexes:
+        where = f"VectorIndex {index.name}"
+        stored = [each for model in table.models if (each := attribute_on_disk(model, index.vector)) is not None]
+        for each in stored:
+            if not isinstance(each.codec, VectorCodec):
+                wrong = f"{each.field!r}, which is stored as {index.vector!r}, is not a vector"
+                raise DesignError(where, wrong, "write Annotated[Vector, Dimensions(256)], or StoredAs another name")
+        counts = {each.codec.dimensions for each in stored if isinstance(each.codec, VectorCodec)}
+        if len(counts) != 1:
+            wrong = (
+                f"its vectors have {' and '.join(map(str, sorted(counts)))} dimensions"
+                if counts
+                else (f"no entity of table {table.name!r} has a vector that is stored as {index.vector!r}")
+            )
+            raise DesignError(where, wrong, "give the vectors of one name the same Dimensions")
+        for name in index.search_names:
+            tag = key_types(table).get(name)
+            if tag not in ("S", "N", "B"):
+                wrong = f"{name!r} is stored as {tag}" if tag else f"no entity has the attribute {name!r}"
+                raise DesignError(where, wrong, "search by attributes of text, a number or bytes")
+
+
+def vector_dimensions(table: Table, index: VectorIndex) -> int:
+    """The dimensions of the vectors in an index."""
+    stored = (attribute_on_disk(model, index.vector) for model in table.models)
+    return next(each.codec.dimensions for each in stored if each is not None and isinstance(each.codec, VectorCodec))
 
 
 def _check_key_types(table: Table) -> None:

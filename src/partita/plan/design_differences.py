@@ -1,0 +1,74 @@
+"""The differences between two fingerprints: what the data of one design lacks for another.
+
+A difference `needs_work` where data of the old design gives wrong answers with the new one: an index has no entries, a
+counter was never counted. Others are only mentioned: an attribute that may be missing, an index that is no longer used.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from partita.plan.fingerprint import REQUIRED, Facts
+
+
+class FactDifference(msgspec.Struct, frozen=True):
+    """A fact that two designs do not share; `old` or `new` is None where one of them does not have it."""
+
+    fact: str
+    old: str | None
+    new: str | None
+    needs_work: bool
+
+    def __str__(self) -> str:
+        if self.old is None:
+            return f"{self.fact} is new: {self.new}"
+        if self.new is None:
+            return f"{self.fact} is gone: {self.old}"
+        return f"{self.fact} was {self.old}, is {self.new}"
+
+
+def fact_differences(old: Facts, new: Facts) -> list[FactDifference]:
+    """The differences, in the order of the facts."""
+    return list(_differences(old, new))
+
+
+def lacks(old: Facts, new: Facts) -> list[FactDifference]:
+    """The differences for which data of the old design has to be changed before the new one is right."""
+    return [] if old == new else [each for each in _differences(old, new) if each.needs_work]
+
+
+def entities_in(facts: Facts) -> set[str]:
+    """The names of the entities of a fingerprint."""
+    return {fact.removesuffix(" key") for fact in facts if fact.endswith(" key") and fact != "table key"}
+
+
+def _differences(old: Facts, new: Facts) -> Iterator[FactDifference]:
+    before, after = entities_in(old), entities_in(new)
+    is_renaming = bool(before - after)  # an entity under another name: its guards and types have the old one
+    added = set() if is_renaming else after - before
+    for fact in sorted(old.keys() | new.keys()):
+        was, now = old.get(fact), new.get(fact)
+        if was != now:
+            yield FactDifference(fact, was, now, _needs_work(fact, was, now, old, new, added))
+
+
+def _needs_work(fact: str, old: str | None, new: str | None, before: Facts, after: Facts, added: set[str]) -> bool:
+    subject, _, rest = fact.partition(" ")
+    if subject.partition(".")[0] in added and " counts " not in fact:
+        return False  # an entity of which nothing is stored yet
+    if subject in ("table", "index"):
+        return new is not None or fact == "table TTL"
+    if rest.startswith("in "):
+        return new is not None or f"index {rest.removeprefix('in ')}" in after
+    if rest == "expires":
+        return True
+    if not rest:  # an attribute
+        return new is not None and (new.endswith(REQUIRED) if old is None else _is_other_form(old, new))
+    return new is not None
+
+
+def _is_other_form(old: str, new: str) -> bool:
+    """Whether an attribute is stored otherwise, or has to be there where it may be missing."""
+    if old.removesuffix(REQUIRED) != new.removesuffix(REQUIRED):
+        return True
+    return new.endswith(REQUIRED)

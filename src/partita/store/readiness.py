@@ -1,0 +1,83 @@
+"""What cannot be used yet, because `partita apply` has not finished it: reads of it raise NotReady.
+
+An index that is being filled would give a part of its items, an entity whose key changes would not be found. A counter
+that is being counted is AUTO, as everything that the store sets and does not know yet.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from partita.design.markers import AUTO
+from partita.design.models import Model
+from partita.errors import NotReady
+from partita.plan.design import Design
+from partita.plan.design_differences import FactDifference, lacks
+from partita.plan.fingerprint import Facts, keys_text, table_facts
+from partita.plan.read_requests import Plan
+
+
+def unready_parts(design: Design, recorded: Mapping[str, Facts], *, is_shared: bool) -> dict[Any, str]:
+    """The entities, indexes and counters that data of the recorded design, by table, does not have yet.
+
+    `is_shared`: programs of the earlier design may work; they do not find what would be written under a new key.
+    """
+    found: dict[Any, str] = {}
+    for table in design.tables:
+        facts = recorded.get(table.name)
+        if facts is None:
+            continue
+        models = {model.name: model for model in table.models}
+        for lack in lacks(facts, table_facts(design, table)):
+            part = _part(table.name, models, lack, is_shared=is_shared)
+            if part is not None:
+                found.setdefault(part, str(lack))
+    return found
+
+
+def _part(table: str, models: Mapping[str, Model], lack: FactDifference, *, is_shared: bool) -> Any:
+    """What a difference makes unusable: an entity, (table, index), (entity, counter), or None."""
+    subject, _, rest = lack.fact.partition(" ")
+    if subject == "index":
+        return table, rest
+    if rest.startswith("in "):
+        return table, rest.removeprefix("in ")
+    if rest.startswith("counts "):
+        return subject, rest.removeprefix("counts ")
+    model = models.get(subject.partition(".")[0])
+    if model is None or rest == "expires" or rest.startswith("unique "):
+        return None
+    if rest == "key" and not is_shared and (lack.old is None or lack.old in map(keys_text, model.old_keys)):
+        return None  # it is found under its old key too
+    return model.name
+
+
+def check_readable(design: Design | None, plan: Plan) -> None:
+    """A NotReady where the plan reads something that is not ready."""
+    if design is None or not design.data.unready:
+        return
+    places: Iterator[Any] = iter([(plan.table, plan.index), *(model.name for model in plan.models)])
+    for place in places:
+        _check(design, place)
+
+
+def check_writable(design: Design, model: Model) -> None:
+    """A NotReady where items of the entity cannot be written yet."""
+    if design.data.unready:
+        _check(design, model.name)
+
+
+def _check(design: Design, place: Any) -> None:
+    reason = design.data.unready.get(place)
+    if reason is not None:
+        raise NotReady(place if isinstance(place, str) else f"{place[0]}.{place[1]}", reason)
+
+
+def without_unready_counters(design: Design | None, models: tuple[Model, ...], entity: Any) -> Any:
+    """The entity with AUTO in place of the counters that are not ready."""
+    if design is None or not design.data.unready or entity is None:
+        return entity
+    for model in models:
+        for attribute, _ in model.counters:
+            if (model.name, attribute.name) in design.data.unready and hasattr(entity, attribute.field):
+                setattr(entity, attribute.field, AUTO)
+    return entity
