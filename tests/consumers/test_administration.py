@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from partita import Change, Consumer, HandlerTransaction, NotFound, Store, connect
+from partita import Change, Consumer, HandlerTransaction, NotFound, Store, connect, settle
 from partita.consumers.administration import ConsumerAdministration, known_consumers
 from partita.consumers.runner import ConsumerRunner
 from partita.consumers.worker import create_state_tables
@@ -144,3 +144,26 @@ def test_paused_consumer_is_shown_as_paused(world: World, start: Start) -> None:
     assert admin.status().is_paused
     admin.resume()
     assert not admin.status().is_paused
+
+
+def test_retried_dead_letter_is_handled_by_the_next_settle() -> None:
+    runs = iter([ValueError("once")])
+    consumer = Consumer("once", tries=1)
+
+    @consumer.on(Order)
+    def fail_once(change: Change[Order], t: HandlerTransaction) -> None:
+        for error in runs:
+            raise error
+        t.create(shop.Copy(order_id=change.id))
+
+    with connect("memory:", shop.design) as db:
+        db.create_tables()
+        db.create(Order(order_id="1", customer_id="c"))
+        settle(db, consumer)
+        administration = ConsumerAdministration(db, "once")
+        assert administration.status().dead_letters == 1
+        (letter,) = administration.dead_letters()
+        administration.retry(letter)
+        settle(db, consumer)
+        assert (administration.status().dead_letters, administration.status().parked) == (0, 0)
+        assert len(list(db.scan(shop.Copy))) == 1

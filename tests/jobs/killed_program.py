@@ -10,7 +10,7 @@ from pathlib import Path
 from partita import JobRun, JobRunner, Jobs, Store, connect
 from tests.jobs.conftest import design
 
-LEASE = timedelta(seconds=2)
+LEASE = timedelta(hours=1)  # no other process waits for its end: it sees at once that one was killed
 
 
 def main(database: Path, log: Path) -> None:

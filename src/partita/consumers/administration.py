@@ -7,18 +7,19 @@ for letter in consumers.dead_letters():
 """
 
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
 from partita.consumers import state
+from partita.consumers.backlog import Backlog, count_backlog, unread_shards
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.handler_transaction import HandlerTransaction
-from partita.consumers.leases import is_dead
 from partita.consumers.shards import check_host
 from partita.consumers.state import DeadLetter, ParkedChange
 from partita.design.conditions import F
 from partita.errors import ConditionFailed, InvalidValue, NotFound
+from partita.process_identity import is_dead
 from partita.store.store import Store
 
 
@@ -28,8 +29,11 @@ class ConsumerStatus(msgspec.Struct, frozen=True, kw_only=True):
     handled      Changes that are done or parked.
     skipped      Records that no entity explains, or that no handler wants.
     gaps         How often changes were deleted before they were read.
+    retries      How often changes were tried again.
     parked       Changes that are tried again, or wait behind one of the same item.
+    backlog      The changes that it has not read; None in AWS Lambda, which does not tell.
     last_change  When the last change that it has read was written.
+    at           When this was read.
     """
 
     name: str
@@ -38,9 +42,27 @@ class ConsumerStatus(msgspec.Struct, frozen=True, kw_only=True):
     handled: int
     skipped: int
     gaps: int
+    retries: int
     parked: int
     dead_letters: int
+    backlog: Backlog | None
     last_change: datetime | None
+    at: datetime
+
+    @property
+    def lag(self) -> timedelta:
+        """The age of the oldest change that it has not read."""
+        return timedelta(0) if self.backlog is None else self.backlog.age(self.at)
+
+    @property
+    def time_left(self) -> timedelta | None:
+        """The time until the oldest change that it has not read expires; None if it has read all."""
+        return None if self.backlog is None else self.backlog.time_left(self.at)
+
+    def rate_since(self, before: "ConsumerStatus") -> float:
+        """How many changes it has handled in a second since an earlier status."""
+        seconds = (self.at - before.at).total_seconds()
+        return (self.handled - before.handled) / seconds if seconds > 0 else 0.0
 
 
 class ConsumerAdministration:
@@ -66,10 +88,18 @@ class ConsumerAdministration:
             handled=sum(each.handled for each in sums),
             skipped=sum(each.skipped for each in sums),
             gaps=sum(each.gaps for each in sums),
+            retries=sum(each.retries for each in tables),
             parked=sum(1 for _ in self._db(state.parked_changes(self._name))),
             dead_letters=sum(1 for _ in self._db(state.dead_letters(self._name))),
+            backlog=self._backlog(tables, positions),
             last_change=max(times, default=None),
+            at=self._db.now(),
         )
+
+    def _backlog(self, tables: list[state.TableProgress], positions: list[state.Position]) -> Backlog | None:
+        if any(each.host == "lambda" for each in tables):
+            return None
+        return count_backlog(self._db, unread_shards(self._db, tables, positions))
 
     def pause(self) -> None:
         """Lets no process run the consumer until `resume`; a running one ends within seconds."""

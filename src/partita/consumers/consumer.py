@@ -6,6 +6,7 @@ notifications = Consumer("notifications")
 def shipped(change: Change[Order], t: Transaction) -> None: ...
 """
 
+import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, Literal, Protocol, TypeVar, overload
 
@@ -23,6 +24,8 @@ D = TypeVar("D")
 AnyChange = TypeVar("AnyChange")
 Outcome = TypeVar("Outcome", None, Awaitable[None])
 
+MAX_PARALLEL = 25  # as many changes as are committed together
+
 Start = Literal["oldest", "now", "scan"]
 AfterFailure = Literal["continue", "hold"]
 
@@ -39,11 +42,16 @@ class Handler(msgspec.Struct, frozen=True, eq=False):
     """A function, and the entities whose changes it receives."""
 
     models: tuple[Model, ...]
+    start: Start
     function: Callable[[Any, HandlerTransaction], Awaitable[None] | None]
 
     @property
     def name(self) -> str:
-        return self.function.__name__
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
 
 
 class Consumer:
@@ -51,27 +59,40 @@ class Consumer:
 
     name           Its name in the database: what is done is stored under it.
     start          Where a new consumer begins: with the oldest change that is still known, with those from now on, or
-                   with a scan: each item that exists is delivered as `Created`, and its changes follow. With "scan",
-                   the items of an entity whose first handler is added later are delivered, too.
+                   with a scan: each item that exists is delivered as `Created`, and its changes follow. The same
+                   holds for an entity whose first handler is added later; `on(..., start=)` chooses another way.
     tries          How often a change is handled before it is given up.
+    parallel       How many changes of different items are handled at the same time, by handlers that take long. Set it
+                   to 1 for handlers that may not run in several threads.
     after_failure  What becomes of the later changes of an item when one was given up: they continue, or they are held
                    until somebody has retried or dropped it.
     """
 
+    is_idempotent = False  # whether it recognises a change, or an item of a scan, that it has handled before
+
     def __init__(
-        self, name: str, *, start: Start = "oldest", tries: int = 8, after_failure: AfterFailure = "continue"
+        self,
+        name: str,
+        *,
+        start: Start = "oldest",
+        tries: int = 8,
+        parallel: int = 8,
+        after_failure: AfterFailure = "continue",
     ) -> None:
         given: object = name
         if not isinstance(given, str) or not given.strip() or len(given) > 100:
             raise DesignError("Consumer", f"{name!r} is not a valid name", "use a text of at most 100 characters")
-        if start not in ("oldest", "now", "scan"):
-            raise DesignError(f"Consumer {name}", f"start={start!r} is not valid", 'use "oldest", "now" or "scan"')
         if after_failure not in ("continue", "hold"):
             wrong = f"after_failure={after_failure!r} is not valid"
             raise DesignError(f"Consumer {name}", wrong, 'use "continue" or "hold"')
         if type(tries) is not int or not 1 <= tries <= 100:
             raise DesignError(f"Consumer {name}", f"tries={tries!r} is not valid", "use a number from 1 to 100")
+        if type(parallel) is not int or not 1 <= parallel <= MAX_PARALLEL:
+            wrong = f"parallel={parallel!r} is not valid"
+            raise DesignError(f"Consumer {name}", wrong, f"use a number from 1 to {MAX_PARALLEL}")
         self.name = name
+        self._check_start(start)
+        self.parallel = parallel
         self.start: Start = start
         self.tries = tries
         self.after_failure: AfterFailure = after_failure
@@ -81,17 +102,27 @@ class Consumer:
         return f"Consumer({self.name!r}: {', '.join(each.name for each in self.handlers) or 'no handlers'})"
 
     @overload
-    def on(self, a: type[A], /) -> HandlerDecorator[Change[A]]: ...
-    @overload
-    def on(self, a: type[A], b: type[B], /) -> HandlerDecorator[Change[A] | Change[B]]: ...
-    @overload
-    def on(self, a: type[A], b: type[B], c: type[C], /) -> HandlerDecorator[Change[A] | Change[B] | Change[C]]: ...
+    def on(self, a: type[A], /, *, start: Start | None = None) -> HandlerDecorator[Change[A]]: ...
     @overload
     def on(
-        self, a: type[A], b: type[B], c: type[C], d: type[D], /
+        self, a: type[A], b: type[B], /, *, start: Start | None = None
+    ) -> HandlerDecorator[Change[A] | Change[B]]: ...
+    @overload
+    def on(
+        self, a: type[A], b: type[B], c: type[C], /, *, start: Start | None = None
+    ) -> HandlerDecorator[Change[A] | Change[B] | Change[C]]: ...
+    @overload
+    def on(
+        self, a: type[A], b: type[B], c: type[C], d: type[D], /, *, start: Start | None = None
     ) -> HandlerDecorator[Change[A] | Change[B] | Change[C] | Change[D]]: ...
-    def on(self, *entities: type[Any]) -> Any:
-        """Registers a handler for the changes of these entities; it may be an async function."""
+    def on(self, *entities: type[Any], start: Start | None = None) -> Any:
+        """Registers a handler for the changes of these entities; it may be an async function.
+
+        `start` is where the consumer begins with these entities if it has not handled them before, as it may run
+        already when the handler is added; by default the consumer's own.
+        """
+        if start is not None:
+            self._check_start(start)
         if not entities:
             raise DesignError(f"Consumer {self.name}", "on() has no entity", "write @consumer.on(Order)")
         models = tuple(self._model(each) for each in entities)
@@ -99,10 +130,14 @@ class Consumer:
         def register(function: Any) -> Any:
             if not callable(function):
                 raise DesignError(f"Consumer {self.name}", f"{function!r} is not a function of a change")
-            self.handlers.append(Handler(models, function))
+            self.handlers.append(Handler(models, self.start if start is None else start, function))
             return function
 
         return register
+
+    def _check_start(self, start: str) -> None:
+        if start not in ("oldest", "now", "scan"):
+            raise DesignError(f"Consumer {self.name}", f"start={start!r} is not valid", 'use "oldest", "now" or "scan"')
 
     def _model(self, entity: type[Any]) -> Model:
         try:
@@ -124,6 +159,15 @@ class Consumer:
     def entities_of(self, table: str) -> list[str]:
         """The names of a table's entities whose changes are handled, sorted."""
         return sorted({model.name for each in self.handlers for model in each.models if model.table.name == table})
+
+    def starts_of(self, table: str) -> dict[str, Start]:
+        """Where the consumer begins with each entity of a table that is new to it; its first handler decides."""
+        found: dict[str, Start] = {}
+        for each in self.handlers:
+            for model in each.models:
+                if model.table.name == table:
+                    found.setdefault(model.name, each.start)
+        return found
 
     @property
     def tables(self) -> tuple[str, ...]:

@@ -1,27 +1,55 @@
-"""Runs the handlers of a change, sync or async, and runs them again when what they read has changed."""
+"""Runs the handlers of changes, sync or async, and runs them again when what they read has changed.
+
+Quick handlers run one after the other, which costs least. Where they take long, because they wait for something
+outside, those of different items run at the same time: async ones in an event loop, sync ones in threads.
+"""
 
 import asyncio
 import inspect
-from collections.abc import Callable
-from typing import Any
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
 
+from partita.consumers.causes import ConsumerCauses
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Delivery
-from partita.consumers.handler_transaction import HandlerTransaction, ReadChanged, TakenOver
+from partita.consumers.handler_transaction import DatabaseUnavailable, HandlerTransaction, ReadChanged, TakenOver
 from partita.errors import RetriesExhausted
 
+T = TypeVar("T")
+
 MAX_RUNS = 30  # of a handler whose reads have changed
+SLOW_SECONDS = 0.001  # of a handler: several run at the same time
+_MEMORY = 0.8  # of the time that a handler takes: its part that is remembered after another run
+
+# A handler that ends its program, or is cancelled, has failed; the worker goes on.
+FAILURES = (Exception, SystemExit, asyncio.CancelledError)
 
 
 class HandlerRuns:
-    """Runs handlers in one thread, with an event loop for the async ones."""
+    """Runs handlers for one thread; `parallel` of them at the same time where they are slow."""
 
-    def __init__(self, db: ConsumerStore) -> None:
+    def __init__(
+        self,
+        db: ConsumerStore,
+        parallel: int = 1,
+        deliveries: Callable[[], Iterable[None]] = lambda: (None,),
+        causes: ConsumerCauses | None = None,
+    ) -> None:
         self._db = db
-        self._loop: asyncio.Runner | None = None
+        self._causes = causes
+        self._deliveries = deliveries  # one element for each time that a change is delivered
+        self._parallel = parallel
+        self._runner: asyncio.Runner | None = None
+        self._seconds = 0.0  # that a handler takes
 
-    def attempt(self, delivery: Delivery, commit: Callable[[HandlerTransaction], None]) -> Exception | None:
-        """Runs the handlers and commits; again while what they read changes. Returns the error of a failure."""
+    def attempt(self, delivery: Delivery, commit: Callable[[HandlerTransaction], None]) -> BaseException | None:
+        """Runs the handlers and commits; again while what they read changes. Returns the error of a failure.
+
+        DatabaseUnavailable is raised: it is not the handler's failure, and says nothing about other changes.
+        """
         try:
             for attempt in range(MAX_RUNS):
                 transaction = self.run(delivery)
@@ -31,30 +59,77 @@ class HandlerRuns:
                     self._db.wait_after(attempt)
                     continue
                 return None
-        except TakenOver:
+        except (TakenOver, DatabaseUnavailable):
             raise
-        except Exception as error:  # noqa: BLE001 - the change is tried again later
+        except FAILURES as error:  # the change is tried again later
             return error
         return RetriesExhausted(type(delivery.change).__name__, MAX_RUNS)
 
     def run(self, delivery: Delivery) -> HandlerTransaction:
         """The transaction with the effects of a change, not yet committed."""
-        transaction = HandlerTransaction(self._db)
-        for handler in delivery.handlers:
-            outcome = handler.function(delivery.change, transaction)
-            if inspect.isawaitable(outcome):
-                self._await(outcome)
+        begun = time.perf_counter()
+        for _ in self._deliveries():
+            transaction = self._transaction(delivery)
+            for handler in delivery.handlers:
+                outcome = handler.function(delivery.change, transaction)
+                if inspect.isawaitable(outcome):
+                    self._await(_awaited(outcome))
+        self._note(time.perf_counter() - begun)
         return transaction
 
+    def outcomes(self, deliveries: Sequence[Delivery]) -> Iterator[HandlerTransaction | BaseException]:
+        """The transactions of changes of different items, in their order; its error for one that has failed."""
+        if self._parallel > 1 and len(deliveries) > 1 and self._seconds > SLOW_SECONDS:
+            yield from self._await(self._run_all(deliveries))
+            return
+        for each in deliveries:
+            found: HandlerTransaction | BaseException
+            try:
+                found = self.run(each)
+            except FAILURES as error:
+                found = error
+            yield found
+
     def close(self) -> None:
-        if self._loop is not None:
-            self._loop.close()
+        if self._runner is not None:
+            self._runner.close()
 
-    def _await(self, outcome: Any) -> None:
-        if self._loop is None:
-            self._loop = asyncio.Runner()
+    async def _run_all(self, deliveries: Sequence[Delivery]) -> list[HandlerTransaction | BaseException]:
+        free = asyncio.Semaphore(self._parallel)
+        return await asyncio.gather(*(self._run_beside(each, free) for each in deliveries))
 
-        async def wait() -> None:
-            await outcome
+    async def _run_beside(self, delivery: Delivery, free: asyncio.Semaphore) -> HandlerTransaction | BaseException:
+        async with free:
+            begun = time.perf_counter()
+            transaction = self._transaction(delivery)
+            try:
+                for handler in delivery.handlers:
+                    if handler.is_async:
+                        outcome = handler.function(delivery.change, transaction)
+                    else:
+                        outcome = await asyncio.to_thread(handler.function, delivery.change, transaction)
+                    if inspect.isawaitable(outcome):
+                        await outcome
+            except FAILURES as error:
+                return error
+            self._note(time.perf_counter() - begun)
+            return transaction
 
-        self._loop.run(wait())
+    def _transaction(self, delivery: Delivery) -> HandlerTransaction:
+        causes = self._causes
+        planned = None if causes is None else partial(causes.all.note, causes.depth(delivery) + 1)
+        return HandlerTransaction(self._db, planned)
+
+    def _note(self, seconds: float) -> None:
+        self._seconds = self._seconds * _MEMORY + seconds * (1 - _MEMORY)
+
+    def _await(self, outcome: Coroutine[Any, Any, T]) -> T:
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+            threads = ThreadPoolExecutor(self._parallel, thread_name_prefix="partita-handler")
+            self._runner.get_loop().set_default_executor(threads)
+        return self._runner.run(outcome)
+
+
+async def _awaited(outcome: Awaitable[T]) -> T:
+    return await outcome

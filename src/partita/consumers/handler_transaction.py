@@ -1,5 +1,7 @@
 """The transaction of a handler: its writes take effect together with the record that the change is done."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import msgspec
@@ -8,13 +10,23 @@ from partita.consumers.consumer_store import ConsumerStore
 from partita.design.models import Model
 from partita.design.reads import Get, Query
 from partita.dynamodb.values import Item
-from partita.errors import AlreadyExists, ConditionFailed, NotFound, PartitaError, StoreError
+from partita.errors import (
+    AlreadyExists,
+    ConditionFailed,
+    CorruptRow,
+    NotFound,
+    OutcomeUnknown,
+    PartitaError,
+    StorageError,
+    StoreError,
+)
 from partita.plan.actions import Clause, ItemAction, absent, equals
 from partita.plan.items import key_of
 from partita.plan.read_requests import get_plan, key_values
 from partita.store.decoding import decoder_of
 from partita.store.execution import Planning, SkippedItems
-from partita.store.transactions import Transaction
+from partita.store.retries import is_transient
+from partita.store.transactions import Step, Transaction
 
 E = TypeVar("E")
 
@@ -24,6 +36,13 @@ class ReadChanged(StoreError):
 
     def __init__(self, entity: str) -> None:
         super().__init__(f"{entity} has changed since the handler read it")
+
+
+class DatabaseUnavailable(StoreError):
+    """The database does not answer, or rejects requests for now: not a failure of the handler."""
+
+    def __init__(self, reason: BaseException) -> None:
+        super().__init__(str(reason) or type(reason).__name__)
 
 
 class TakenOver(PartitaError):
@@ -36,37 +55,61 @@ class TakenOver(PartitaError):
 class HandlerTransaction(Transaction):
     """Writes as in any transaction, and reads whose items must be unchanged when it is committed."""
 
-    def __init__(self, db: ConsumerStore) -> None:
+    def __init__(self, db: ConsumerStore, planned: Callable[[list[ItemAction]], None] | None = None) -> None:
         super().__init__(db.context, db.design)
         self._db = db
+        self._planned = planned  # receives what is about to be written
         self.reads = 0
+
+    @property
+    def size(self) -> int:
+        """How many writes and checks it has, without those that invariants add."""
+        return len(self._steps)
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is written."""
         return not self._writes
 
-    def get(self, call: Get[E]) -> E | None:
-        """The entity as it is now, or None; the handler runs again if it changes before the transaction's end."""
+    def get(self, call: Get[E], *, fenced: bool = True) -> E | None:
+        """The entity as it is now, or None; the handler runs again if it changes before the transaction's end.
+
+        Without `fenced` it may change: for what never does, such as the author of a post that others like meanwhile.
+        """
+        if not fenced:
+            return self._db.get(call, consistent=True)
         plan = get_plan(call)
         model = plan.model
         decode = decoder_of(model)
         found: list[Item] = []
 
         def keep(raw: msgspec.Raw, now: int | None) -> Any:
-            entity = decode(raw, now)
-            if entity is not None:
-                found.append(msgspec.json.decode(raw))
-            return entity
+            found.append(msgspec.json.decode(raw))  # also one that has expired, and is still stored
+            return decode(raw, now)
 
-        entity: E | None = self._db.read(call, keep, consistent=True)
+        with _noticing_outages():
+            entity: E | None = self._db.read(call, keep, consistent=True)
         key = key_values(plan, call.arguments)
         self._fence(model, key, found[0] if found else None)
         return entity
 
     def find(self, call: Query[E], limit: int | None = None) -> list[E]:
         """The entities of a query, as they are now; they may change before the transaction's end."""
-        return self._db(call).first(limit) if limit is not None else list(self._db(call))
+        with _noticing_outages():
+            return self._db(call).first(limit) if limit is not None else list(self._db(call))
+
+    def _add(self, step: Step) -> None:
+        planned = self._planned
+        if planned is None:
+            super()._add(step)
+            return
+
+        def observed(skip: SkippedItems, read: bool) -> Planning:
+            actions = yield from step(skip, read)
+            planned(actions)
+            return actions
+
+        super()._add(observed)
 
     def _fence(self, model: Model, key: dict[str, Any], item: Item | None) -> None:
         self.reads += 1
@@ -80,7 +123,7 @@ class HandlerTransaction(Transaction):
         else:
             clauses = tuple(Clause(equals(name, value), changed) for name, value in item.items() if name not in names)
 
-        def step(_: SkippedItems) -> Planning:
+        def step(skip: SkippedItems, read: bool) -> Planning:
             yield from ()
             return [ItemAction("check", model.table.name, key_of(model, key), model.name, clauses=clauses)]
 
@@ -88,7 +131,8 @@ class HandlerTransaction(Transaction):
 
     def commit(self) -> None:
         """Sends the writes, all or nothing."""
-        self._db.run(self.flow())
+        with _noticing_outages():
+            self._db.run(self.flow())
 
     def commit_as_owner(self, consumer: str, *fences: type[Any]) -> None:
         """Sends the writes; TakenOver if another process has written one of the entities that say who runs it."""
@@ -99,12 +143,23 @@ class HandlerTransaction(Transaction):
                 raise TakenOver(consumer) from None
             raise
 
-    def include(self, other: "HandlerTransaction") -> None:
-        """Adds the writes of another transaction; InvalidTransaction where both write one item."""
-        for each in other._touched:
-            if each.write != "check":
-                self._claim(each.write, each.model, each.values, each.when)
-            else:
-                self._touched.append(each)
+    def include(self, other: "HandlerTransaction") -> bool:
+        """Adds the writes of another transaction; false, and nothing is added, where both write one item."""
+        if not self._writes.keys().isdisjoint(other._writes):
+            return False
+        self._writes |= other._writes
         self._steps += other._steps
         self.reads += other.reads
+        return True
+
+
+@contextmanager
+def _noticing_outages() -> Iterator[None]:
+    """Raises DatabaseUnavailable in place of errors that pass without the handler's doing."""
+    try:
+        yield
+    except (PartitaError, OSError) as error:
+        is_storage = isinstance(error, StorageError) and not isinstance(error, CorruptRow)
+        if is_storage or isinstance(error, OutcomeUnknown) or is_transient(error):
+            raise DatabaseUnavailable(error) from error
+        raise

@@ -7,7 +7,8 @@ notes that in the same transaction:
                            contains already are left out: the first change to follow is the one whose old image it is.
     stream sees it first   The same with the old image of the change, and then the change. The scan leaves it out.
 
-So nothing depends on clocks, on the order of pages, or on how late a change appears in the stream.
+So nothing depends on clocks, on the order of pages, or on how late a change appears in the stream. A consumer that
+recognises old changes by itself (`is_idempotent`) needs no notes.
 """
 
 import os
@@ -58,16 +59,25 @@ class TableScans:
         oldest = self._db.now() - _STREAM_DAY - MARGIN
         found = self._db(state.scans(self._consumer.name, self._table.name), consistent=True)
         wanted = [each for each in found if each.done_at is None or each.done_at > oldest]
-        self._scans = [InitialScan(self._db, self._recognition, self._table, each) for each in wanted]
+        takes_notes = not self._consumer.is_idempotent
+        self._scans = [
+            InitialScan(self._db, self._recognition, self._table, each, takes_notes=takes_notes) for each in wanted
+        ]
         for each in self._scans:
             if each.progress.done_at is None:
                 each.take_over()
 
     def admit(self, deliveries: list[Delivery]) -> list[Delivery]:
         """The changes of a page that are handled, and the items that have to be created before them."""
+        if self._consumer.is_idempotent:
+            return deliveries
         for each in self._scans:
             deliveries = each.admit(deliveries)
         return deliveries
+
+    @property
+    def are_done(self) -> bool:
+        return all(each.progress.done_at is not None for each in self._scans)
 
     def step(self, handle_all: HandleAll) -> int:
         """Delivers a page of the first scan that is not done; returns the number of its items."""
@@ -80,8 +90,17 @@ class TableScans:
 class InitialScan:
     """One scan, for the entities whose handlers were new."""
 
-    def __init__(self, db: ConsumerStore, recognition: Recognition, table: Table, progress: ScanProgress) -> None:
+    def __init__(
+        self,
+        db: ConsumerStore,
+        recognition: Recognition,
+        table: Table,
+        progress: ScanProgress,
+        *,
+        takes_notes: bool = True,
+    ) -> None:
         self._db = db
+        self._takes_notes = takes_notes
         self._recognition = recognition
         self._table = table
         self._get = state.scan(progress.consumer, progress.table, progress.scan)
@@ -101,8 +120,10 @@ class InitialScan:
         now = self._db.now()
         found = [self._delivery(raw, _keys(self._table, raw), now) for raw in items]
         deliveries = [each for each in found if each is not None and each.entity in self.progress.entities]
-        known = self._known(deliveries)
-        handle_all(self, [self._noted(each) for each in deliveries if known[each.item] is None])
+        if self._takes_notes:
+            known = self._known(deliveries)
+            deliveries = [self._noted(each) for each in deliveries if known[each.item] is None]
+        handle_all(self, deliveries)
         last = reply.last_evaluated_key
         self._move("" if last is None else bytes(last).decode(), is_done=last is None)
         return max(1, len(items))

@@ -17,15 +17,14 @@ from partita.consumers import state
 from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Delivery, Recognition
-from partita.consumers.handler_runs import HandlerRuns
-from partita.consumers.handler_transaction import HandlerTransaction, TakenOver
+from partita.consumers.handler_runs import FAILURES, HandlerRuns
+from partita.consumers.handler_transaction import DatabaseUnavailable, HandlerTransaction, TakenOver
 from partita.consumers.parking import Parking
 from partita.consumers.shards import check_host
 from partita.consumers.state import ItemProgress, TableProgress
 from partita.design.conditions import F
 from partita.dynamodb.stream_shapes import Record
-from partita.errors import AlreadyExists, ConfigurationError, OutcomeUnknown, PartitaError
-from partita.store.retries import is_transient
+from partita.errors import AlreadyExists, ConfigurationError, PartitaError
 from partita.store.store import Store
 
 MAX_TOGETHER = 25  # changes in a transaction
@@ -45,7 +44,7 @@ def lambda_handler(consumer: Consumer, db: Store) -> Callable[[dict[str, Any], o
     A failed change is reported as a partial batch failure, and Lambda calls again. After the last of the consumer's
     `tries` it becomes a dead letter, and the later changes of its item continue, or are held, as declared.
     """
-    if consumer.start == "scan":
+    if "scan" in (consumer.start, *(each.start for each in consumer.handlers)):
         raise ConfigurationError(
             f'consumer {consumer.name}: start="scan" needs a worker; '
             "in AWS Lambda, the event source mapping sets where to begin"
@@ -142,11 +141,12 @@ class LambdaHost:
         try:
             for each, progress in zip(group, self._db.get_many(calls, consistent=True), strict=True):
                 if not _is_done(progress, each):
-                    whole.include(self._runs.run(each))
+                    if not whole.include(self._runs.run(each)):
+                        return 0
                     self._note_done(whole, each, progress)
             if not whole.is_empty:
                 whole.commit()
-        except Exception:  # noqa: BLE001 - they are handled one by one, and reported then
+        except FAILURES:  # they are handled one by one, and reported then
             return 0
         return len(group)
 
@@ -168,15 +168,17 @@ class LambdaHost:
             self._parking.park(whole, delivery, None)
             self._finish(whole, delivery, progress)
             return True
-        error = self._runs.attempt(delivery, lambda whole: self._finish(whole, delivery, progress))
+        try:
+            error = self._runs.attempt(delivery, lambda whole: self._finish(whole, delivery, progress))
+        except DatabaseUnavailable as unavailable:  # the progress tells later whether it was applied
+            _log.warning("consumer %s: %s is sent again: %s", self._consumer.name, delivery.change.id, unavailable)
+            return False
         if error is None:
             return True
         _log.warning("consumer %s: %s failed: %s", self._consumer.name, delivery.change.id, error)
-        if isinstance(error, OutcomeUnknown) or is_transient(error):
-            return False  # not the handler's failure; the progress tells whether it was applied
         return self._count_failure(delivery, progress, error)
 
-    def _count_failure(self, delivery: Delivery, progress: ItemProgress | None, error: Exception) -> bool:
+    def _count_failure(self, delivery: Delivery, progress: ItemProgress | None, error: BaseException) -> bool:
         """Counts a failed try; after the last, gives the change up and returns true."""
         is_again = progress is not None and progress.failing == delivery.order
         tries = progress.tries + 1 if progress is not None and is_again else 1

@@ -7,21 +7,20 @@ own clock. On the same machine they see at once that a process has ended.
 import os
 import time
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 
 from partita.consumers import state
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.state import Lease
 from partita.design.conditions import F
 from partita.errors import AlreadyExists, ConditionFailed, NotFound
+from partita.process_identity import is_dead, this_process
 
 LEASE_SECONDS = 30.0
 BEAT_SECONDS = LEASE_SECONDS / 3
 
 
 class LeaseHolder:
-    """Tries to hold the lease of one consumer."""
+    """Tries to hold the lease of one consumer; `hold` is called by one thread, `is_held` may be read by others."""
 
     def __init__(self, db: ConsumerStore, consumer: str, timer: Callable[[], float] = time.monotonic) -> None:
         self._db = db
@@ -34,19 +33,29 @@ class LeaseHolder:
         self.is_held = False
         self.is_paused = False
 
-    def hold(self) -> bool:
-        """Whether this process runs the consumer now: takes a free lease, and renews its own in time."""
-        if self.is_held and self._timer() - self._beat_at < BEAT_SECONDS:
+    def hold(self, *, look: bool = False) -> bool:
+        """Whether this process runs the consumer now: takes a free lease, and renews its own in time.
+
+        With `look`, its own lease is read although its time has not come: somebody may have paused the consumer.
+        """
+        is_fresh = self.is_held and self._timer() - self._beat_at < BEAT_SECONDS
+        if is_fresh and not look:
             return True
         found = self._db.get(self._get, consistent=True)
         self.is_paused = found is not None and found.is_paused
         if self.is_paused:
             self.release()
+        elif is_fresh and found is not None and found.owner == self._owner:
+            return True
         elif found is None or not found.owner or found.owner == self._owner or self._has_ended(found):
             self.is_held = self._take(found)
         else:
             self.is_held = False
         return self.is_held
+
+    def seconds_until_beat(self) -> float:
+        """The time until the lease is to be renewed; 0 if another process has it."""
+        return max(0.0, self._beat_at + BEAT_SECONDS - self._timer()) if self.is_held else 0.0
 
     def release(self) -> None:
         """Gives the lease to others."""
@@ -82,33 +91,3 @@ class LeaseHolder:
             return False
         self._beat_at = self._timer()
         return True
-
-
-@cache
-def _machine() -> str:
-    """Identifies this machine since it was started, and its space of process ids."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{boot}/{os.stat('/proc/self/ns/pid').st_ino}"  # noqa: PTH116
-    except OSError:
-        return ""
-
-
-def _started(pid: int) -> str:
-    """When a process was started, in ticks since the machine was; "" if there is no such process."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
-def this_process() -> str:
-    """Identifies this process among all on this machine; "" where that cannot be known."""
-    return f"{_machine()}/{os.getpid()}/{_started(os.getpid())}" if _machine() else ""
-
-
-def is_dead(process: str) -> bool:
-    """Whether a process of this machine, as `this_process` names it, has ended; false for one of another machine."""
-    machine, _, rest = process.rpartition("/")[0].rpartition("/")
-    started = process.rpartition("/")[2]
-    return bool(machine) and machine == _machine() and rest.isdigit() and _started(int(rest)) != started

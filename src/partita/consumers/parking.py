@@ -3,8 +3,10 @@
 The changes of an item are tried in their order. After its last try, a change becomes a dead letter.
 """
 
+import logging
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,9 +26,13 @@ PART_BYTES = 300_000
 FIRST_WAIT = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(minutes=10)
 LOAD_SECONDS = 5.0  # between two looks for what other processes have changed
+RETRY_SECONDS = 1.0  # for tries of parked changes, before others are handled again
+MAX_RETRIED = 200  # changes in that time
 MAX_ERROR = 2000  # characters of an error that are stored
 
-Attempt = Callable[[Delivery, Callable[[HandlerTransaction], None]], Exception | None]
+_log = logging.getLogger("partita.consumers")
+
+Attempt = Callable[[Delivery, Callable[[HandlerTransaction], None]], BaseException | None]
 
 
 class Parking:
@@ -36,6 +42,7 @@ class Parking:
         self._db = db
         self._consumer = consumer
         self._items: set[str] = set()
+        self._has_late = False  # whether dead letters are retried: later changes of their items do not wait
         self._timer = timer
         self._loaded_at = 0.0
         tables = {each.name: each for each in db.design.tables}
@@ -44,8 +51,9 @@ class Parking:
     def load(self) -> None:
         """Notes which items have parked changes."""
         name = self._consumer.name
-        parked = self._db(state.parked_changes(name), consistent=True)
+        parked = list(self._db(state.parked_changes(name), consistent=True))
         self._items = {each.item for each in parked if not each.is_late}
+        self._has_late = any(each.is_late for each in parked)
         if self._consumer.after_failure == "hold":
             self._items |= {each.item for each in self._db(state.dead_letters(name), consistent=True)}
         self._loaded_at = self._timer()
@@ -54,7 +62,7 @@ class Parking:
         """Whether changes of an item wait here, so that its later ones have to wait, too."""
         return item in self._items
 
-    def park(self, whole: HandlerTransaction, delivery: Delivery, error: Exception | None) -> None:
+    def park(self, whole: HandlerTransaction, delivery: Delivery, error: BaseException | None) -> None:
         """Adds the parking of a change to a transaction; without an error, it waits behind another one."""
         name, now = self._consumer.name, self._db.now()
         parts = self._store_record(whole, delivery)
@@ -73,7 +81,7 @@ class Parking:
         )
         self._items.add(delivery.item)
 
-    def give_up(self, whole: HandlerTransaction, delivery: Delivery, tries: int, error: Exception) -> None:
+    def give_up(self, whole: HandlerTransaction, delivery: Delivery, tries: int, error: BaseException) -> None:
         """Adds the dead letter of a change that was never parked to a transaction."""
         whole.create(
             DeadLetter(
@@ -90,6 +98,7 @@ class Parking:
         )
         if self._consumer.after_failure == "hold":
             self._items.add(delivery.item)
+        log_given_up(self._consumer.name, delivery.order, tries, error)
 
     def _store_record(self, whole: HandlerTransaction, delivery: Delivery) -> int:
         """Adds the record of a change to a transaction, in parts; returns their number."""
@@ -121,25 +130,34 @@ class Parking:
 
     def seconds_until_due(self) -> float:
         """The time until the next try; infinite if nothing is tried again."""
-        if not self._items:
+        if not self._items and not self._has_late:
             return float("inf")
         first = self._db(state.due_changes(self._consumer.name)).first(1)
         due = first[0].due_at if first else None
         return float("inf") if due is None else (due - self._db.now()).total_seconds()
 
-    def retry_due(self, attempt: Attempt) -> int:
-        """Tries the changes that are due once; returns how many."""
+    def retry_due(self, attempt: Attempt, check: Callable[[], None] = lambda: None) -> int:
+        """Tries the changes that are due once, for a second at most, so that others do not wait; returns how many.
+
+        `check` is called before each, and raises an error to stop.
+        """
         if self._timer() - self._loaded_at > LOAD_SECONDS:
             self.load()  # a dead letter may have been retried or dropped
-        elif not self._items:
+        elif not self._items and not self._has_late:
             return 0
-        tried, now = 0, self._db.now()
-        for parked in list(self._db(state.due_changes(self._consumer.name))):
-            if parked.due_at is None or parked.due_at > now:
+        now = self._db.now()
+        tried: Counter[str] = Counter()
+        until = self._timer() + RETRY_SECONDS
+        for parked in self._db(state.due_changes(self._consumer.name)).first(MAX_RETRIED):
+            if parked.due_at is None or parked.due_at > now or (tried and self._timer() > until):
                 break
+            check()
             self._retry(parked, attempt)
-            tried += 1
-        return tried
+            tried[parked.table] += 1
+        for table, count in tried.items():
+            with self._db.change(state.table_progress(self._consumer.name, table), system_change=True) as draft:
+                draft.retries += count
+        return tried.total()
 
     def _retry(self, parked: ParkedChange, attempt: Attempt) -> None:
         delivery = self._delivery(parked)
@@ -158,7 +176,7 @@ class Parking:
             return
         self._give_up(parked, error)
 
-    def _give_up(self, parked: ParkedChange, error: Exception) -> None:
+    def _give_up(self, parked: ParkedChange, error: BaseException) -> None:
         whole = HandlerTransaction(self._db)
         whole.create(
             DeadLetter(
@@ -176,6 +194,7 @@ class Parking:
         whole.delete(self._key(parked), when=F.tries == parked.tries)
         is_last = self._consumer.after_failure == "continue" and self._release_next(whole, parked)
         whole.commit()
+        log_given_up(self._consumer.name, parked.sequence, parked.tries + 1, error)
         if is_last:
             self._items.discard(parked.item)
 
@@ -218,5 +237,15 @@ class Parking:
         return most * jitter
 
 
-def describe(error: Exception) -> str:
+def log_given_up(consumer: str, sequence: str, tries: int, error: BaseException) -> None:
+    _log.error(
+        "consumer %s has given up change %s after %d tries: %s; partita consumers retries or drops it",
+        consumer,
+        sequence,
+        tries,
+        describe(error),
+    )
+
+
+def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:MAX_ERROR]

@@ -10,35 +10,71 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
+from partita.consumers import state
 from partita.consumers.administration import ConsumerAdministration
+from partita.consumers.causes import Causes
 from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Checkpoint, Delivery, Recognition, written_at
+from partita.consumers.faults import ConsumerFaults
 from partita.consumers.handler_runs import HandlerRuns
-from partita.consumers.handler_transaction import HandlerTransaction, TakenOver
+from partita.consumers.handler_transaction import DatabaseUnavailable, HandlerTransaction, TakenOver
 from partita.consumers.initial_scan import TableScans
-from partita.consumers.parking import Parking
+from partita.consumers.parking import Parking, describe
 from partita.consumers.shards import OpenShard, TableShards
+from partita.consumers.stream_pages import SharedPages
 from partita.design.tables import Table
 from partita.dynamodb.stream_shapes import Record
 from partita.errors import PartitaError
 from partita.store.store import Store
 
 MAX_TOGETHER = 25  # changes in a transaction
+REPORT_SECONDS = 60.0  # between two reports that a consumer triggers itself
+MAX_ACTIONS = 90  # in a transaction of several changes: DynamoDB takes 100, and invariants may add some
 
 _log = logging.getLogger("partita.consumers")
 
 
-class ConsumerRunner:
-    """One consumer on a store, for one thread. `take_over` first, then `step` again and again."""
+class Interrupted(PartitaError):
+    """A runner was stopped between two changes."""
 
-    def __init__(self, db: Store, consumer: Consumer, timer: Callable[[], float] = time.monotonic) -> None:
+
+class ConsumerRunner:
+    """One consumer on a store, for one thread. `take_over` first, then `step` again and again.
+
+    pages        Pages of streams that other consumers of this process read as well.
+    parallel     How many slow handlers run at the same time.
+    should_stop  Asked between changes: Interrupted is raised if it is true; all before it is done and stored.
+    faults       Faults that a test injects.
+    causes       What the consumers of this process cause, to notice those that trigger each other without an end.
+    """
+
+    def __init__(
+        self,
+        db: Store,
+        consumer: Consumer,
+        timer: Callable[[], float] = time.monotonic,
+        *,
+        pages: SharedPages | None = None,
+        parallel: int = 1,
+        should_stop: Callable[[], bool] = lambda: False,
+        faults: ConsumerFaults | None = None,
+        causes: Causes | None = None,
+    ) -> None:
         self.db = ConsumerStore(db)
         self.consumer = consumer
         self.parking = Parking(self.db, consumer, timer)
-        self._runs = HandlerRuns(self.db)
+        self._should_stop = should_stop
+        self._together = MAX_TOGETHER if faults is None else 1
+        self.causes = (Causes() if causes is None else causes).of(consumer)
+        self._report_at = 0.0  # when it may be reported again that it triggers itself
+        self._timer = timer
+        if faults is None:
+            self._runs = HandlerRuns(self.db, parallel, causes=self.causes)
+        else:
+            self._runs = HandlerRuns(self.db, 1, lambda: faults.deliveries(consumer.name), self.causes)
         tables = {each.name: each for each in self.db.design.tables}
-        self._tables = [_Table(self.db, consumer, tables[name], timer) for name in consumer.tables]
+        self._tables = [TableSources(self.db, consumer, tables[name], timer, pages) for name in consumer.tables]
 
     def take_over(self) -> None:
         """Begins where the consumer stands; from now on, no other process can move it."""
@@ -67,13 +103,31 @@ class ConsumerRunner:
             while table.shards.refresh_in_time():
                 self.parking.load()  # another process may have parked changes of the new shards
                 handled += self._step_shards(table)
-        handled += self.parking.retry_due(self._runs.attempt)
+        handled += self.parking.retry_due(self._runs.attempt, self._check_running)
+        if self.causes.is_endless:
+            self._report_endless()
         return handled
 
     def close(self) -> None:
         self._runs.close()
 
-    def _step_shards(self, table: "_Table") -> int:
+    def _report_endless(self) -> None:
+        """Logs and stores that the consumer triggers itself, once a minute."""
+        causes = self.causes
+        if self._timer() >= self._report_at:
+            self._report_at = self._timer() + REPORT_SECONDS
+            endless = "consumer %s triggers itself: %d changes in a row were caused by one another, the last of %s"
+            _log.warning(endless, self.consumer.name, causes.deepest, causes.entity)
+            for table in self.consumer.tables:
+                with self.db.change(state.table_progress(self.consumer.name, table), system_change=True) as draft:
+                    draft.endless_at, draft.endless_entity = self.db.now(), causes.entity
+        causes.deepest = 0
+
+    def _check_running(self) -> None:
+        if self._should_stop():
+            raise Interrupted(f"consumer {self.consumer.name} is stopped")
+
+    def _step_shards(self, table: "TableSources") -> int:
         handled = 0
         for shard in table.shards.open:
             try:
@@ -83,78 +137,117 @@ class ConsumerRunner:
                 raise
         return handled
 
-    def _handle_page(self, table: "_Table", shard: OpenShard, records: list[Record]) -> int:
+    def _handle_page(self, table: "TableSources", shard: OpenShard, records: list[Record]) -> int:
         if shard.reader.has_lost:
             shard.note_gap(self.db, written_at(records[0]) if records else self.db.now())
-        begin = table.shards.progress.skips_before
+        begin, skips = table.shards.progress.skips_before, table.shards.progress.skips
         wanted = [each for each in records if begin is None or written_at(each) >= begin]
         found = [table.recognition.delivery(shard.position.shard, each) for each in wanted]
-        deliveries = table.scans.admit([each for each in found if each is not None])
+        changes = [each for each in found if each is not None and not _is_before(each, skips)]
+        done = sum(shard.is_done(each) for each in changes) if shard.position.done else 0
+        if done:
+            changes = [each for each in changes if not shard.is_done(each)]
+        deliveries = table.scans.admit(changes)
         self._handle_all(shard, deliveries)
-        skipped = len(records) - sum(not each.is_scanned for each in deliveries)
-        if skipped or shard.reader.has_ended:
+        skipped = len(records) - done - sum(not each.is_scanned for each in deliveries)
+        if skipped or done or shard.reader.has_ended:
             shard.move(HandlerTransaction(self.db), records[-1] if records else None, 0, skipped)
         return len(records)
 
     def _handle_all(self, checkpoint: Checkpoint, deliveries: list[Delivery]) -> None:
         """Handles changes in their order, those of different items together."""
-        waiting: list[Delivery] = []
+        waiting: dict[str, Delivery] = {}
         for delivery in deliveries:
-            if len(waiting) == MAX_TOGETHER or any(each.item == delivery.item for each in waiting):
-                self._handle_together(checkpoint, waiting)
-                waiting = []
-            waiting.append(delivery)
-        self._handle_together(checkpoint, waiting)
+            if len(waiting) == self._together or delivery.item in waiting:
+                self._handle_together(checkpoint, list(waiting.values()))
+                waiting = {}
+            waiting[delivery.item] = delivery
+        self._handle_together(checkpoint, list(waiting.values()))
 
     def _handle_together(self, checkpoint: Checkpoint, deliveries: list[Delivery]) -> None:
-        """Commits as many changes together as fit; one after the other where they do not."""
-        while deliveries:
-            done = self._commit_prefix(checkpoint, deliveries)
-            if done == 0:
-                self._handle_alone(checkpoint, deliveries[0])
-                done = 1
-            deliveries = deliveries[done:]
-
-    def _commit_prefix(self, checkpoint: Checkpoint, deliveries: list[Delivery]) -> int:
-        """The number of first changes that were committed together; 0 if the first must be tried alone."""
-        whole = HandlerTransaction(self.db)
-        count = 0
+        """Commits as many changes of different items together as fit; alone those that fail or wait."""
+        self._check_running()
+        free = [each for each in deliveries if not self.parking.holds(each.item)]
+        outcomes = self._runs.outcomes(free)
+        batch = _Batch(HandlerTransaction(self.db), [])
         for delivery in deliveries:
-            if self.parking.holds(delivery.item):
-                break
-            try:
-                whole.include(self._runs.run(delivery))
-            except Exception:  # noqa: BLE001 - it is tried alone, and reported then
-                break
-            count += 1
-        if count == 0:
-            return 0
+            outcome = None if self.parking.holds(delivery.item) else next(outcomes)
+            if isinstance(outcome, HandlerTransaction) and batch.add(delivery, outcome):
+                continue
+            self._commit(checkpoint, batch)
+            if isinstance(outcome, HandlerTransaction) and not outcome.reads:
+                batch = _Batch(outcome, [delivery])
+                continue
+            # The commit before it may have changed what its handlers read, so they run again.
+            error = outcome if isinstance(outcome, BaseException) and delivery is deliveries[0] else None
+            self._handle_alone(checkpoint, delivery, error)
+            batch = _Batch(HandlerTransaction(self.db), [])
+        self._commit(checkpoint, batch)
+
+    def _commit(self, checkpoint: Checkpoint, batch: "_Batch") -> None:
+        """Commits changes together; one after the other if that fails."""
+        if not batch.deliveries:
+            return
         try:
-            checkpoint.commit(whole, deliveries[:count])
-        except TakenOver:
+            checkpoint.commit(batch.whole, batch.deliveries)
+        except (TakenOver, DatabaseUnavailable):
             raise
         except PartitaError:
-            return 0
-        return count
+            for each in batch.deliveries:
+                self._check_running()
+                self._handle_alone(checkpoint, each)
 
-    def _handle_alone(self, checkpoint: Checkpoint, delivery: Delivery) -> None:
+    def _handle_alone(self, checkpoint: Checkpoint, delivery: Delivery, error: BaseException | None = None) -> None:
         """Commits one change, or parks it: behind another change of its item, or after a failure."""
-        error = None
-        if not self.parking.holds(delivery.item):
+        if isinstance(error, DatabaseUnavailable):
+            raise error
+        if error is None and not self.parking.holds(delivery.item):
             error = self._runs.attempt(delivery, lambda whole: checkpoint.commit(whole, [delivery]))
             if error is None:
                 return
-            _log.warning("consumer %s: %s failed: %s", self.consumer.name, delivery.change.id, error)
+        if error is not None:
+            _log.warning("consumer %s: %s failed: %s", self.consumer.name, delivery.change.id, describe(error))
         whole = HandlerTransaction(self.db)
-        self.parking.park(whole, delivery, error)
+        if error is not None and self.consumer.tries == 1:
+            self.parking.give_up(whole, delivery, 1, error)
+        else:
+            self.parking.park(whole, delivery, error)
         checkpoint.commit(whole, [delivery])
 
 
-class _Table:
+def _is_before(delivery: Delivery, skips: dict[str, datetime]) -> bool:
+    """Whether a change was written before the consumer has begun with its entity."""
+    begin = skips.get(delivery.entity)
+    return begin is not None and delivery.change.at < begin
+
+
+class _Batch:
+    """Changes of different items whose effects are committed together."""
+
+    def __init__(self, whole: HandlerTransaction, deliveries: list[Delivery]) -> None:
+        self.whole = whole
+        self.deliveries = deliveries
+
+    def add(self, delivery: Delivery, outcome: HandlerTransaction) -> bool:
+        """Adds the effects of a change; false if they do not fit, or concern an item that is written already."""
+        if self.whole.size + outcome.size > MAX_ACTIONS or not self.whole.include(outcome):
+            return False
+        self.deliveries.append(delivery)
+        return True
+
+
+class TableSources:
     """A table whose changes are handled: its shards, and the scans of items that existed before."""
 
-    def __init__(self, db: ConsumerStore, consumer: Consumer, table: Table, timer: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        db: ConsumerStore,
+        consumer: Consumer,
+        table: Table,
+        timer: Callable[[], float],
+        pages: SharedPages | None,
+    ) -> None:
         self.name = table.name
         self.recognition = Recognition(consumer, table)
-        self.shards = TableShards(db, consumer, table, timer)
+        self.shards = TableShards(db, consumer, table, timer, pages)
         self.scans = TableScans(db, consumer, self.recognition, table)

@@ -2,8 +2,9 @@
 
 from contextlib import ExitStack
 
+from partita.consumers.batch_runner import runner_of
 from partita.consumers.consumer import Consumer
-from partita.consumers.runner import ConsumerRunner
+from partita.consumers.faults import ConsumerFaults
 from partita.consumers.worker import create_state_tables
 from partita.errors import PartitaError
 from partita.store.store import Store
@@ -11,16 +12,16 @@ from partita.store.store import Store
 MAX_ROUNDS = 1000
 
 
-def settle(db: Store, *consumers: Consumer) -> int:
+def settle(db: Store, *consumers: Consumer, faults: ConsumerFaults | None = None) -> int:
     """Runs consumers until none of them has anything to do now; returns the number of records that they have read.
 
     A change that has failed is tried again when its time has come: move the store's clock, and settle again. Consumers
-    that cause each other's changes without an end are an error.
+    that cause each other's changes without an end are an error. `faults` lets handlers fail, or delivers changes again.
     """
     create_state_tables(db)
     total = 0
     with ExitStack() as closing:
-        runners = [ConsumerRunner(db, each) for each in consumers]
+        runners = [runner_of(db, each, faults=faults) for each in consumers]
         for runner in runners:
             closing.callback(runner.close)
             runner.take_over()

@@ -18,12 +18,13 @@ from datetime import datetime, timedelta
 import msgspec
 
 from partita.consumers import state
-from partita.consumers.consumer import Consumer
+from partita.consumers.consumer import Consumer, Start
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Delivery, written_at
 from partita.consumers.handler_transaction import HandlerTransaction, TakenOver
 from partita.consumers.initial_scan import new_scan
 from partita.consumers.state import Host, Position, ScannedItem, TableProgress
+from partita.consumers.stream_pages import SharedPages
 from partita.consumers.stream_reader import ShardReader, TableStream, all_streams, latest_stream, stream_label
 from partita.design.conditions import F
 from partita.design.tables import Table
@@ -75,13 +76,24 @@ class OpenShard:
         draft.sequence, draft.at = sequence, at
         draft.handled += handled
         draft.skipped += skipped
+        is_caught_up = bool(position.done) and all(
+            _number(each) <= _number(sequence) for each in position.done.values()
+        )
+        if is_caught_up:
+            draft.done = {}
         if has_ended:
             draft.has_ended = True
         self._commit(whole)
+        if is_caught_up:
+            position.done = {}
         position.sequence, position.at = sequence, at
         position.handled += handled
         position.skipped += skipped
         position.has_ended = has_ended
+
+    def is_done(self, delivery: Delivery) -> bool:
+        """Whether a change was handled before the shard was read again for other entities."""
+        return _number(self.position.done.get(delivery.entity, "")) >= _number(delivery.sequence)
 
     def note_gap(self, db: ConsumerStore, before: datetime) -> None:
         """Reports that changes were perhaps deleted before they were read, and stores it."""
@@ -118,12 +130,18 @@ class TableShards:
     """The shards of one table for one consumer; `open` are those that are read now."""
 
     def __init__(
-        self, db: ConsumerStore, consumer: Consumer, table: Table, timer: Callable[[], float] = time.monotonic
+        self,
+        db: ConsumerStore,
+        consumer: Consumer,
+        table: Table,
+        timer: Callable[[], float] = time.monotonic,
+        pages: SharedPages | None = None,
     ) -> None:
         self._db = db
         self._consumer = consumer
         self._table = table
         self._timer = timer
+        self._pages = pages
         self._refresh_at = 0.0
         self._get_progress = state.table_progress(consumer.name, table.name)
         self._ended: set[Key] = set()
@@ -143,7 +161,7 @@ class TableShards:
         for key in self._known_positions():
             found = self._take(*key)
             with self._db.change(state.position(found.consumer, *key), when=F.epoch == found.epoch) as draft:
-                draft.sequence, draft.at, draft.has_ended = "", None, False
+                draft.sequence, draft.at, draft.has_ended, draft.done = "", None, False, {}
 
     def end_replay(self, since: datetime) -> None:
         with self._db.change(self._get_progress, system_change=True) as draft:
@@ -200,11 +218,14 @@ class TableShards:
     def _streams(self, known: dict[Key, Position]) -> list[TableStream]:
         """The streams from the first one on that the consumer has begun with, the oldest first."""
         if not known:
-            return [TableStream(self._db, latest_stream(self._db, self._table.name))]
+            return [self._stream(latest_stream(self._db, self._table.name))]
         first = min(stream_label(arn) for arn, _ in known)
         arns = {arn for arn in all_streams(self._db, self._table.name) if stream_label(arn) >= first}
         arns |= {arn for (arn, _), position in known.items() if not position.has_ended}
-        return [TableStream(self._db, arn) for arn in sorted(arns, key=stream_label)]
+        return [self._stream(arn) for arn in sorted(arns, key=stream_label)]
+
+    def _stream(self, arn: str) -> TableStream:
+        return TableStream(self._db, arn, self._pages)
 
     def _known_positions(self) -> dict[Key, Position]:
         found = self._db(state.positions(self._consumer.name), consistent=True)
@@ -241,40 +262,62 @@ class TableShards:
 
     def _begin(self) -> None:
         """Notes where a new consumer begins."""
-        now, entities = self._db.now(), self._consumer.entities_of(self._table.name)
-        name = self._consumer.name
-        self.progress = TableProgress(consumer=name, table=self._table.name, begun_at=now, entities=entities)
-        if self._consumer.start != "oldest":
+        now, name, starts = self._db.now(), self._consumer.name, self._consumer.starts_of(self._table.name)
+        self.progress = TableProgress(consumer=name, table=self._table.name, begun_at=now, entities=sorted(starts))
+        if "oldest" in starts.values():
+            self.progress.skips = _skips(starts, now)
+        else:
             self.progress.skips_before = now - CLOCK_MARGIN
             self._begin_now()
         whole = HandlerTransaction(self._db)
         whole.create(self.progress)
-        if self._consumer.start == "scan":
-            whole.create(new_scan(name, self._table.name, entities, now))
+        self._add_scan(whole, starts)
         try:
             whole.commit()
         except AlreadyExists:
             self._find_progress()
 
     def _cover_entities(self) -> None:
-        """Notes the entities that are handled now; a scan delivers the items of new ones."""
-        found = self.progress
-        entities = self._consumer.entities_of(self._table.name)
-        if found.entities == entities:
+        """Begins with the entities whose first handlers were added to a consumer that has run before."""
+        found, starts = self.progress, self._consumer.starts_of(self._table.name)
+        if missing := set(found.entities) - starts.keys():
+            absent = "consumer %s has handled changes of %s before, and has no handler of them now: they are skipped"
+            _log.warning(absent, self._consumer.name, ", ".join(sorted(missing)))
+        added = {name: start for name, start in starts.items() if name not in found.entities}
+        if not added:
             return
-        added = sorted(set(entities) - set(found.entities))
+        if "oldest" in added.values():
+            self._read_again(found.entities)
         whole = HandlerTransaction(self._db)
         draft = whole.change(self._get_progress, when=F.entities == found.entities, system_change=True)
-        draft.entities = entities
-        if added and self._consumer.start == "scan":
-            whole.create(new_scan(self._consumer.name, self._table.name, added, self._db.now()))
+        draft.entities = sorted({*found.entities, *added})
+        draft.skips = found.skips | {
+            name: at for name, at in _skips(added, self._db.now()).items() if added[name] == "now"
+        }
+        self._add_scan(whole, added)
         with suppress(ConditionFailed):  # another process has noted them
             whole.commit()
         self._find_progress()
 
+    def _add_scan(self, whole: HandlerTransaction, starts: dict[str, Start]) -> None:
+        entities = sorted(name for name, start in starts.items() if start == "scan")
+        if entities:
+            whole.create(new_scan(self._consumer.name, self._table.name, entities, self._db.now()))
+
+    def _read_again(self, done: list[str]) -> None:
+        """Sets the positions back to the oldest record, for entities other than those whose changes are done."""
+        known = self._known_positions()
+        listed = {(each.arn, shard.shard_id or "") for each in self._streams(known) for shard in each.shards()}
+        for key in known.keys() & listed:
+            found = self._take(*key)
+            last = {name: max(found.done.get(name, ""), found.sequence, key=_number) for name in done}
+            with self._db.change(state.position(found.consumer, *key), when=F.epoch == found.epoch) as draft:
+                draft.done = {name: sequence for name, sequence in last.items() if sequence}
+                draft.sequence, draft.at, draft.has_ended = "", None, False
+
     def _begin_now(self) -> None:
         """Opens the last shards after their present records; the others are not read."""
-        stream = TableStream(self._db, latest_stream(self._db, self._table.name))
+        stream = self._stream(latest_stream(self._db, self._table.name))
         shards = stream.shards()
         parents = {each.parent_shard_id for each in shards}
         for each in shards:
@@ -307,3 +350,12 @@ class TableShards:
             draft.skipped += position.skipped
             draft.gaps += position.gaps
             whole.commit()
+
+
+def _skips(starts: dict[str, Start], now: datetime) -> dict[str, datetime]:
+    """The times before which changes of entities are not handled."""
+    return {name: now - CLOCK_MARGIN for name, start in starts.items() if start != "oldest"}
+
+
+def _number(sequence: str) -> int:
+    return int(sequence or 0)

@@ -37,17 +37,22 @@ class TableProgress(Entity, table=table, key=("CONSUMER#{consumer}", "TABLE#{tab
     table: str
     begun_at: datetime
     host: Host = "worker"
-    entities: list[str] = msgspec.field(default_factory=list)  # those whose changes are handled
+    entities: list[str] = msgspec.field(default_factory=list)  # those whose changes were ever handled
+    skips: dict[str, datetime] = msgspec.field(default_factory=dict)  # entities whose changes before a time are not
     skips_before: datetime | None = None  # changes before this time are not handled
     replay_since: datetime | None = None  # changes since this time are to be handled again
     handled: int = 0
     skipped: int = 0
     gaps: int = 0
+    retries: int = 0  # how often parked changes were tried again
+    endless_at: datetime | None = None  # when it was seen last that the consumer triggers itself
+    endless_entity: str = ""
 
 
 class Position(Entity, table=table, key=("CONSUMER#{consumer}", "POSITION#{stream}#{shard}")):
     """All changes of a shard up to `sequence` are done or parked; `epoch` counts the runners that took it over.
 
+    done        Entities whose changes up to a later sequence number are done: the shard is read again for others.
     gaps        How often DynamoDB had deleted changes that were perhaps not read: it stores them for 24 hours. The
                 last of these were written after `lost_after` and before `lost_before`.
     """
@@ -60,6 +65,7 @@ class Position(Entity, table=table, key=("CONSUMER#{consumer}", "POSITION#{strea
     at: datetime | None = None  # when the change at `sequence` was written
     epoch: int = 0
     has_ended: bool = False
+    done: dict[str, str] = msgspec.field(default_factory=dict)
     handled: int = 0
     skipped: int = 0
     gaps: int = 0

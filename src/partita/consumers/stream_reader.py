@@ -5,6 +5,7 @@ from typing import TypeVar
 import msgspec
 
 from partita.consumers.consumer_store import ConsumerStore
+from partita.consumers.stream_pages import RecordPage, SharedPages
 from partita.dynamodb.exceptions import ExpiredIteratorException, ResourceNotFoundException, TrimmedDataAccessException
 from partita.dynamodb.requests import DescribeTable, Request
 from partita.dynamodb.stream_shapes import DescribeStream, GetRecords, GetShardIterator, ListStreams, Record, Shard
@@ -46,11 +47,12 @@ def stream_label(arn: str) -> str:
 
 
 class TableStream:
-    """One stream of a table."""
+    """One stream of a table; its pages may be shared with other consumers."""
 
-    def __init__(self, db: ConsumerStore, arn: str) -> None:
+    def __init__(self, db: ConsumerStore, arn: str, pages: SharedPages | None = None) -> None:
         self._db = db
         self.arn = arn
+        self.pages = pages
 
     def shards(self) -> list[Shard]:
         """All shards, parents before their children; none if the stream exists no longer."""
@@ -87,12 +89,14 @@ class ShardReader:
         self._after = after
         self._from_oldest = not after
         self._iterator: str | None = None
+        self._pages = stream.pages
         self.has_ended = False
         self.has_lost = False
 
     def start_now(self) -> None:
         """Leaves out the records that exist already."""
         self._iterator = self._request_iterator("LATEST")
+        self._pages = None  # its first page is not that after a sequence number
 
     def rewind(self, after: str) -> None:
         """Continues after a sequence number that was read before."""
@@ -100,9 +104,21 @@ class ShardReader:
 
     def next_page(self, limit: int = PAGE) -> list[Record]:
         """The next records; none where there are no more yet, or the shard has ended."""
+        if self.has_ended:
+            return []
+        if self._pages is None:
+            page = self._read(limit)
+        else:
+            page = self._pages.page(self._stream.arn, self._shard, self._after, lambda: self._read(limit))
+        self._iterator, self.has_ended = page.next_iterator, page.has_ended
+        self.has_lost = self.has_lost or page.has_lost
+        if page.records:
+            self._after, self._from_oldest, self._pages = _sequence(page.records[-1]), False, self._stream.pages
+        return page.records
+
+    def _read(self, limit: int) -> RecordPage:
+        has_lost = False
         for _ in range(MAX_REOPENED):
-            if self.has_ended:
-                break
             try:
                 if self._iterator is None:
                     self._iterator = self._open()
@@ -110,22 +126,23 @@ class ShardReader:
             except ExpiredIteratorException:
                 self._iterator = None
             except TrimmedDataAccessException:
-                self._iterator, self._from_oldest, self.has_lost = None, True, True
+                self._iterator, self._from_oldest, has_lost = None, True, True
             except ResourceNotFoundException:  # the shard has expired with all its records
-                self.has_ended = self.has_lost = True
+                return RecordPage([], None, has_ended=True, has_lost=True)
             else:
-                self._iterator = reply.next_shard_iterator
-                self.has_ended = self._iterator is None
-                return self._new_ones(reply.records or [])
-        return []
+                following = reply.next_shard_iterator
+                records = self._new_ones(reply.records or [])
+                return RecordPage(records, following, has_ended=following is None, has_lost=has_lost)
+        return RecordPage([], None, has_lost=has_lost)
 
     def _new_ones(self, records: list[Record]) -> list[Record]:
         """The records after the last one that was returned before."""
+        last = int(self._after or -1)
         found = []
         for each in records:
-            sequence = each.dynamodb.sequence_number if each.dynamodb is not None else None
-            if sequence is not None and (not self._after or int(sequence) > int(self._after)):
-                self._after, self._from_oldest = sequence, False
+            sequence = _sequence(each)
+            if sequence and int(sequence) > last:
+                last = int(sequence)
                 found.append(each)
         return found
 
@@ -138,6 +155,10 @@ class ShardReader:
             stream_arn=self._stream.arn, shard_id=self._shard, shard_iterator_type=kind, sequence_number=sequence
         )
         return self._stream.send(request).shard_iterator
+
+
+def _sequence(record: Record) -> str:
+    return "" if record.dynamodb is None else record.dynamodb.sequence_number or ""
 
 
 def parents_first(shards: list[Shard]) -> list[Shard]:

@@ -1,29 +1,31 @@
-"""The worker: runs consumers in a thread, woken by commits."""
+"""The worker: runs consumers, woken by commits.
+
+commits ──> watch ──wakes──> a thread for each consumer ──> pages of the streams, read once for all of them
+                                ^
+            leases ──starts─────┘     renewed while handlers run
+"""
 
 import logging
 import threading
-import time
 from collections.abc import Sequence
-from typing import Protocol
 
 from partita.consumers import state
+from partita.consumers.backend_watch import POLL_SECONDS, BackendWatch, commit_watch
+from partita.consumers.causes import Causes
 from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_store import ConsumerStore
-from partita.consumers.handler_transaction import TakenOver
-from partita.consumers.leases import BEAT_SECONDS, LeaseHolder
-from partita.consumers.runner import ConsumerRunner
-from partita.errors import ConfigurationError, PartitaError
+from partita.consumers.consumer_thread import ConsumerThread
+from partita.consumers.leases import BEAT_SECONDS
+from partita.consumers.monitor import ConsumerMonitor
+from partita.consumers.stream_pages import SharedPages
+from partita.errors import ConfigurationError
 from partita.store.store import Store
 
-POLL_SECONDS = 1.0  # between two looks at a database that does not report commits: over HTTP, and at Amazon
+LOOK_SECONDS = 1.0  # between two looks at the leases of other processes
+HELD_LOOK_SECONDS = 3.0  # between two looks at its own leases, after commits: somebody may have paused a consumer
+LONGEST_PAUSE = 30.0  # after failures of the database
 
 _log = logging.getLogger("partita.consumers")
-
-
-class _Watch(Protocol):
-    def wait(self, seconds: float) -> bool: ...
-    def wake(self) -> None: ...
-    def close(self) -> None: ...
 
 
 class Worker:
@@ -39,22 +41,43 @@ class Worker:
             if names.count(name) > 1:
                 raise ConfigurationError(f"two consumers are named {name!r}; rename one")
         self._db = db
-        self._consumers = list(consumers)
-        self._stopping = threading.Event()
-        self._watch: _Watch | None = None
-        self._thread = threading.Thread(target=self._run, name="partita-worker", daemon=True)
+        self.monitor = ConsumerMonitor(db, names)
+        self._pages = SharedPages()
+        causes = Causes()
+        self._running = [ConsumerThread(db, each, self._pages, causes) for each in consumers]
+        self._is_local = hasattr(db.backend, "watch_commits")
+        self._watch: BackendWatch | None = None
+        self._stopping = threading.Event()  # no more changes are begun
+        self._stopped = threading.Event()  # all that were begun have ended
+        self._committed = threading.Event()
+        self._commits = threading.Thread(target=self._watch_commits, name="partita-commits", daemon=True)
+        self._leases = threading.Thread(target=self._keep_leases, name="partita-leases", daemon=True)
 
     def start(self) -> None:
         create_state_tables(self._db)
-        self._thread.start()
+        for each in self._running:
+            each.start()
+        self._leases.start()
+        self._commits.start()
+        self.monitor.start()
 
     def close(self) -> None:
         """Finishes the changes at hand, and gives the consumers to others."""
+        self.monitor.close()
         self._stopping.set()
         if self._watch is not None:
             self._watch.wake()
-        if self._thread.is_alive():
-            self._thread.join()
+        for each in self._running:
+            each.stop()
+        for each in self._running:
+            each.join()
+        self._stopped.set()
+        self._committed.set()
+        for thread in (self._leases, self._commits):
+            if thread.is_alive():
+                thread.join()
+        for each in self._running:
+            each.release()
 
     def __enter__(self) -> "Worker":
         self.start()
@@ -63,83 +86,56 @@ class Worker:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _run(self) -> None:
-        watch = getattr(self._db.backend, "watch_commits", lambda: _Poll(self._stopping))()
+    def _watch_commits(self) -> None:
+        """Wakes the consumers after each commit."""
+        while not self._stopping.is_set():
+            try:
+                self._wait_for_commits()
+            except Exception:  # noqa: BLE001 - the thread must not end
+                _log.exception("commits cannot be watched; it is tried again")
+                self._stopping.wait(POLL_SECONDS)
+
+    def _wait_for_commits(self) -> None:
+        watch = commit_watch(self._db.backend, self._stopping)
         self._watch = watch
-        runs = [_Run(self._db, each) for each in self._consumers]
         try:
             while not self._stopping.is_set():
-                if not sum([each.step() for each in runs]):
-                    watch.wait(min(each.next_due() for each in runs))
+                has_changed = watch.wait(BEAT_SECONDS)
+                self._pages.renew()
+                if has_changed:
+                    for each in self._running:
+                        each.wake()
+                    if self._is_local:
+                        self._committed.set()
         finally:
-            for each in runs:
-                each.close()
             self._watch = None
             watch.close()
 
+    def _keep_leases(self) -> None:
+        """Takes and renews the leases, in a thread of its own: a handler may take longer than a lease."""
+        failures = 0
+        while not self._stopped.is_set():
+            look = self._committed.is_set()
+            self._committed.clear()
+            try:
+                for each in self._running:
+                    self._hold(each, look=look)
+                failures = 0
+            except Exception as error:  # noqa: BLE001 - the thread must not end
+                failures += 1
+                _log.warning("leases of consumers cannot be renewed, and are tried again: %s", error)
+            is_held = all(each.lease.is_held for each in self._running)
+            pause = HELD_LOOK_SECONDS if is_held else LOOK_SECONDS
+            if self._stopped.wait(min(LONGEST_PAUSE, pause * 2**failures)):
+                return
+            if is_held:
+                self._committed.wait(min((each.lease.seconds_until_beat() for each in self._running), default=None))
 
-class _Run:
-    """One consumer in a worker: its lease, and its runner while the lease is held."""
-
-    def __init__(self, db: Store, consumer: Consumer) -> None:
-        self._runner = ConsumerRunner(db, consumer)
-        self._lease = LeaseHolder(self._runner.db, consumer.name)
-        self._has_begun = False
-        self._wait_until = 0.0
-        self._failures = 0
-
-    def step(self) -> int:
-        """Handles what there is, if the lease is held; returns the number of changes."""
-        if time.monotonic() < self._wait_until:
-            return 0
-        try:
-            if not self._lease.hold():
-                self._has_begun = False
-                return 0
-            if not self._has_begun:
-                self._runner.take_over()
-                self._has_begun = True
-            handled = self._runner.step()
-        except TakenOver:
-            self._has_begun = self._lease.is_held = False
-            return 0
-        except (PartitaError, OSError) as error:
-            self._failures += 1
-            self._has_begun = False
-            self._wait_until = time.monotonic() + min(30.0, 0.5 * 2 ** min(self._failures, 6))
-            _log.error("consumer %s cannot go on, and tries again: %s", self._runner.consumer.name, error)
-            return 0
-        self._failures = 0
-        return handled
-
-    def next_due(self) -> float:
-        """The seconds until it has something to do even if nothing is written."""
-        parked = self._runner.parking.seconds_until_due() if self._has_begun else BEAT_SECONDS
-        return max(0.01, min(BEAT_SECONDS, parked))
-
-    def close(self) -> None:
-        self._runner.close()
-        try:
-            self._lease.release()
-        except (PartitaError, OSError) as error:
-            _log.warning("consumer %s: the lease ends by itself: %s", self._runner.consumer.name, error)
-
-
-class _Poll:
-    """The watch of a database that does not report commits."""
-
-    def __init__(self, stopping: threading.Event) -> None:
-        self._stopping = stopping
-
-    def wait(self, seconds: float) -> bool:
-        self._stopping.wait(min(seconds, POLL_SECONDS))
-        return True
-
-    def wake(self) -> None:
-        """Does nothing: the stop itself ends the wait."""
-
-    def close(self) -> None:
-        """Does nothing: there is nothing open."""
+    def _hold(self, running: ConsumerThread, *, look: bool) -> None:
+        was_held = running.lease.is_held
+        may_hold = was_held or not self._stopping.is_set()
+        if may_hold and running.lease.hold(look=look) and not was_held:
+            running.wake()
 
 
 def create_state_tables(db: Store) -> None:

@@ -128,6 +128,8 @@ class HeldLease:
             draft.epoch = self.state.epoch + 1
             draft.owner = draft.running = draft.cursor = draft.done = draft.total = None
             draft.last = last
+            draft.runs = self.state.runs + 1
+            draft.failures = self.state.failures + (error is not None)
 
         try:
             return tick if self._jobs.commit(self.state, self._is_held, edit, [tick]) else None

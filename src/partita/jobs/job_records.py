@@ -55,7 +55,8 @@ class JobState(Entity, table=table, key=("JOBS#{group}", "JOB#{job}")):
     """A job: all ticks up to `handled_until` are recorded or running.
 
     `epoch` changes with every lease and every decision. `owner` is None while the lease is free, and `heartbeat` counts
-    while the owner is alive. `running` without an owner is a tick that was interrupted.
+    while the owner is alive. `running` without an owner is a tick that was interrupted. `runs` counts those that have
+    ended, `failures` those of them that have failed.
     """
 
     group: str
@@ -65,11 +66,14 @@ class JobState(Entity, table=table, key=("JOBS#{group}", "JOB#{job}")):
     epoch: int = 0
     heartbeat: int = 0
     owner: str | None = None
+    process: str = ""  # where the owner runs, so that others on the same machine see at once that it has ended
     running: RunningTick | None = None
     cursor: str | None = None
     done: int | None = None
     total: int | None = None
     last: LastRun | None = None
+    runs: int = 0
+    failures: int = 0
 
 
 class JobTick(Entity, table=table, key=("TICKS#{group}#{job}", "TICK#{scheduled_at}#{number:+15}")):

@@ -4,7 +4,8 @@ The state of a job has an epoch and a heartbeat. Taking the lease is one write: 
 names the one that does, and increments the epoch, all on the condition that the state is as it was read. Later writes
 of the run hold only in that epoch. While the function runs, a thread increments the heartbeat. A runner that sees the
 same epoch and heartbeat for the length of a lease, by its own monotonic clock, takes the lease over, and the tick
-continues. So no two machines have to agree on the time, and a process that was paused cannot record anything late.
+continues. So no two machines have to agree on the time, and a process that was paused cannot record anything late. On
+the same machine, a runner sees within a moment that the process of a lease has ended.
 """
 
 import asyncio
@@ -30,11 +31,13 @@ from partita.jobs.job_records import JobState, JobTick, LastRun, RunningTick
 from partita.jobs.job_run import JobRun
 from partita.jobs.job_table import JobTable
 from partita.plan.table_definitions import Difference
+from partita.process_identity import is_dead, this_process
 from partita.store.async_store import AsyncStore
 from partita.store.results import Results
 from partita.store.store import Store
 
 CLOCK_TOLERANCE = timedelta(hours=1)  # a clock that is further behind what is decided was set back
+LOOK_SECONDS = 0.25  # between two looks at the processes of this machine that run jobs
 MOST_CRASHES = 5  # of a tick without progress in between; then it is recorded as failed
 
 _log = logging.getLogger("partita.jobs")
@@ -43,8 +46,10 @@ _log = logging.getLogger("partita.jobs")
 class JobStatus(msgspec.Struct, frozen=True):
     """A job as it is now.
 
-    `status` is "running" while a process has its lease, which may have died, and "interrupted" for a tick that waits to
-    be continued. `running`, `done` and `total` are about the run that has not ended, `last_run` about the one before.
+    `status` is "running" while a process has its lease, which may have died on another machine, and "interrupted" for a
+    tick that waits to be continued. `running`, `done` and `total` are about the run that has not ended, `last_run`
+    about the one before.
+    `runs` have ended so far, `failures` of them with an error.
     """
 
     name: str
@@ -55,6 +60,8 @@ class JobStatus(msgspec.Struct, frozen=True):
     running: RunningTick | None
     done: int | None
     total: int | None
+    runs: int = 0
+    failures: int = 0
 
 
 class JobRunner:
@@ -85,6 +92,7 @@ class JobRunner:
         self._monotonic = monotonic
         self._process = f"{socket.gethostname()}:{os.getpid()}"
         self._seen: dict[str, tuple[tuple[int, int], float]] = {}
+        self._others: dict[str, str] = {}  # the processes that run jobs now
         self._known_schedules: set[str] = set()
         self._changed_elsewhere: set[str] = set()
         self._stopping = threading.Event()
@@ -154,7 +162,17 @@ class JobRunner:
                 self.step()
             except (PartitaError, OSError):
                 _log.exception("jobs %s: a step failed; it is tried again", self.jobs.name)
-            self._stopping.wait(self._pause())
+            self._wait()
+
+    def _wait(self) -> None:
+        """Waits until the next look; not as long if a process that runs a job ends before."""
+        left = self._pause()
+        while left > 0:
+            watched = list(self._others.values())
+            seconds = min(left, LOOK_SECONDS) if any(watched) else left
+            if self._stopping.wait(seconds) or any(is_dead(each) for each in watched):
+                return
+            left -= seconds
 
     def _pause(self) -> float:
         """The seconds until the next tick, at most a third of a lease: runs of other processes are watched, too."""
@@ -179,9 +197,11 @@ class JobRunner:
         return True
 
     def _is_free(self, state: JobState) -> bool:
-        """Whether nobody holds the lease, or its owner has been silent for as long as this runner watches."""
-        if state.owner is None:
+        """Whether nobody holds the lease, its process has ended, or it has been silent while this runner watched."""
+        self._others.pop(state.job, None)
+        if state.owner is None or is_dead(state.process):
             return True
+        self._others[state.job] = state.process
         seen, now = (state.epoch, state.heartbeat), self._monotonic()
         before = self._seen.get(state.job)
         if before is None or before[0] != seen:
@@ -256,6 +276,7 @@ class JobRunner:
         def edit(draft: Any) -> None:
             draft.running = running
             draft.owner = owner
+            draft.process = "" if owner is None else this_process()
             if handled_until is not None:
                 draft.handled_until = handled_until
 
@@ -308,8 +329,20 @@ def _status(job: Job, state: JobState | None, now: datetime) -> JobStatus:
     if state is None:
         next_run = job.schedule.next_tick(now)
         return JobStatus(job.name, job.schedule.text, "waiting", next_run, None, None, None, None)
-    status: Literal["waiting", "running", "interrupted"] = "running" if state.owner is not None else "interrupted"
+    is_running = state.owner is not None and not is_dead(state.process)
+    status: Literal["waiting", "running", "interrupted"] = "running" if is_running else "interrupted"
     if state.running is None:
         status = "waiting"
     next_run = job.schedule.next_tick(max(state.handled_until, now))
-    return JobStatus(job.name, job.schedule.text, status, next_run, state.last, state.running, state.done, state.total)
+    return JobStatus(
+        name=job.name,
+        schedule=job.schedule.text,
+        status=status,
+        next_run=next_run,
+        last_run=state.last,
+        running=state.running,
+        done=state.done,
+        total=state.total,
+        runs=state.runs,
+        failures=state.failures,
+    )
