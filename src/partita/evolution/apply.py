@@ -1,0 +1,357 @@
+"""Applying a design to data while programs read and write it, in an order in which their answers stay right.
+
+    building      Tables and indexes are created. Programs of the earlier and of the new design work side by side; the
+                  new ones write all that the new design wants, and do not read yet what is not there.
+    backfilling   No program of the earlier design is left. Every item gets what it lacks, until a pass over all of them
+                  finds nothing; then the counters are set, and counted once more.
+    cleaning      The new design is public. Marks of the counting are removed, and indexes that it does not have.
+    public        Done.
+
+The state is recorded with the data: an interrupted run goes on where it was, and a finished one has nothing to do.
+Until the design is public, `roll_back` makes the earlier one the design of the data again.
+"""
+
+import secrets
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from partita.design.conditions import F
+from partita.design.tables import Table
+from partita.errors import ConditionFailed, ConfigurationError, MigrationBlocked
+from partita.evolution.counter_results import CounterTotals, set_counters
+from partita.evolution.evolution_store import evolution_store
+from partita.evolution.guards import OrphanedGuards, unique_values
+from partita.evolution.leftover_items import remove_leftovers
+from partita.evolution.page_writes import PageResult, do_page
+from partita.evolution.pages import Removed, ScannedPage, fetch_page, scan_request
+from partita.evolution.programs import ObservedPrograms
+from partita.evolution.table_changes import change_tables, drop_indexes
+from partita.evolution.targets import Target, target_of
+from partita.plan.design import CounterBuild
+from partita.process_identity import is_dead, this_process
+from partita.store.design_records import (
+    DataDesign,
+    create_record_table,
+    data_design,
+    earlier_digests,
+    fetch_designs,
+    record_design,
+)
+from partita.store.design_watch import CHECK_EVERY
+from partita.store.store import Store
+
+LEASE = timedelta(seconds=30)
+PASSES = 20
+RECOUNTS = 3
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far an application is: the phase in words, the items read in it, and the work done so far."""
+
+    phase: str
+    items: int
+    written: int
+
+
+class ApplyResult(msgspec.Struct):
+    """What an application has done: items by (entity, kind, name), and what was found that no design explains."""
+
+    done: dict[tuple[str, str, str], int] = msgspec.field(default_factory=dict)
+    tables: list[str] = msgspec.field(default_factory=list)
+    counters_set: int = 0
+    passes: int = 0
+    unexplained: list[str] = msgspec.field(default_factory=list)
+    unreadable: list[str] = msgspec.field(default_factory=list)
+
+    @property
+    def changed(self) -> int:
+        """How many changes were made to items."""
+        return sum(self.done.values()) + self.counters_set
+
+
+def apply_design(
+    db: Store,
+    *,
+    progress: Callable[[Progress], None] = lambda _: None,
+    items_per_second: float | None = None,
+    patience: float | None = None,
+    counting: list[str] | None = None,
+) -> ApplyResult:
+    """Brings the data of a store to its design; MigrationBlocked where people or programs stand in the way.
+
+    `patience` is how many seconds to wait for programs of the earlier design; None waits for ever. `counting` names
+    counters, as Entity.attribute, that are counted again though the design has them already.
+    """
+    return _Application(db, progress, items_per_second, patience, counting or []).run()
+
+
+def roll_back(db: Store) -> None:
+    """Makes the design before an unfinished application the design of the data again; what was added stays unused."""
+    application = _Application(db, lambda _: None, None, 0, [])
+    for name, record in application.read().records.items():
+        if record.state == "public" and record.target is None:
+            continue
+        if record.state == "cleaning":
+            raise ConfigurationError(f"table {name}: the new design is public already; apply the earlier one instead")
+        with application.records.change(data_design(name)) as draft:
+            draft.state, draft.target, draft.runner = "public", None, ""
+            draft.number = record.number + 1
+            draft.counting = []
+
+
+class _Application:
+    """One run of an application."""
+
+    def __init__(
+        self,
+        db: Store,
+        progress: Callable[[Progress], None],
+        items_per_second: float | None,
+        patience: float | None,
+        counting: list[str],
+    ) -> None:
+        self.db = evolution_store(db)
+        self.records = evolution_store(db, record_design())
+        self._progress = progress
+        self._rate = items_per_second
+        self._patience = patience
+        self._counting = counting
+        self._runner = this_process()
+        self._number = 0
+        self._renewed_at: datetime | None = None
+        self._items = 0
+        self.result = ApplyResult()
+
+    def read(self) -> Target:
+        """The design beside what is recorded now."""
+        names = [self.db.table_name(table) for table in self.db.design.tables]
+        return target_of(self.db, self.db.run_flow(fetch_designs(self.db.context, names)))
+
+    def run(self) -> ApplyResult:
+        self.db.run_flow(create_record_table(self.db.context))
+        target = self.read()
+        was_recorded = target.is_recorded
+        self.result.tables += change_tables(self.db)
+        target = self._begin(target)
+        if next(iter(target.records.values())).state != "cleaning":
+            if not was_recorded and target.records and any(each.counting for each in target.records.values()):
+                self._report("waiting for programs to notice")
+                self.db.sleep(CHECK_EVERY.total_seconds() * 1.2)
+            self._backfill(target)
+        self._clean()
+        return self.result
+
+    # the states
+
+    def _begin(self, target: Target) -> Target:
+        """Records that the design is being applied, or takes over from a run that was interrupted."""
+        for each in target.records.values():
+            self._check_free(each, target)
+        under_way = [each for each in target.records.values() if each.state != "public"]
+        if under_way and len(under_way) == len(target.facts):
+            self._number = max(each.number for each in under_way)
+            self._set(target, runner=self._runner, runner_until=self.db.now() + LEASE)
+            return self.read()
+        counting = self._counting or [f"{each.parent.name}.{each.attribute.name}" for each in target.new_counters]
+        self._number = max((each.number for each in target.records.values()), default=0) + 1
+        build = secrets.token_hex(4)
+        with self.records.transaction() as transaction:
+            for name, facts in target.facts.items():
+                record = target.records.get(name)
+                fields: dict[str, Any] = {
+                    "state": "building",
+                    "number": self._number,
+                    "target": dict(facts),
+                    "build": build,
+                    "counting": counting,
+                    "runner": self._runner,
+                    "runner_until": self.db.now() + LEASE,
+                }
+                if record is None:
+                    transaction.create(DataDesign(table=name, facts=dict(facts), **fields))
+                else:
+                    draft = transaction.change(data_design(name), when=F.number == record.number)
+                    for field, value in fields.items():
+                        setattr(draft, field, value)
+        return self.read()
+
+    def _check_free(self, record: DataDesign, target: Target) -> None:
+        until = record.runner_until
+        is_held = until is not None and until > self.db.now()
+        if is_held and record.runner != self._runner and not is_dead(record.runner):
+            raise MigrationBlocked(self.db.design.name, [f"{record.runner} is applying a design to {record.table}"])
+        if record.target is not None and dict(record.target) != dict(target.facts[record.table]):
+            raise MigrationBlocked(
+                self.db.design.name,
+                [f"another design was being applied to {record.table}; finish it, or roll it back with --rollback"],
+            )
+
+    def _set(self, target: Target, **fields: Any) -> None:
+        """Changes the records of all tables together, if this run still has them."""
+        with self.records.transaction() as transaction:
+            for name in target.facts:
+                draft = transaction.change(data_design(name), when=F.number == self._number)
+                for field, value in fields.items():
+                    setattr(draft, field, value)
+        self._number = fields.get("number", self._number)
+
+    def _renew(self, target: Target) -> None:
+        """Keeps the place of this run, from time to time."""
+        now = self.db.now()
+        if self._renewed_at is not None and self._renewed_at <= now < self._renewed_at + LEASE / 3:
+            return
+        self._renewed_at = now
+        try:
+            self._set(target, runner=self._runner, runner_until=now + LEASE)
+        except ConditionFailed:
+            raise MigrationBlocked(self.db.design.name, ["another process has taken over"]) from None
+
+    def _wait(self, target: Target, what: str) -> None:
+        """Waits for the programs; MigrationBlocked where some are still in the way."""
+
+        def report(left: list[str]) -> None:
+            self._renew(target)
+            self._report(f"waiting for {len(left)} programs: {left[0]}")
+
+        left = ObservedPrograms(self.db, target.facts).wait(self._number, report, self._patience)
+        if left:
+            raise MigrationBlocked(self.db.design.name, [f"{what}: {each}" for each in left])
+
+    def _backfill(self, target: Target) -> None:
+        if next(iter(target.records.values())).state == "building":
+            self._wait(target, "programs with the earlier design still work")
+            self._set(target, state="backfilling", number=self._number + 1)
+            target = self.read()
+            self._wait(target, "programs have not noticed")
+        wrong: list[str] = []
+        for _ in range(RECOUNTS):
+            build = _build(target)
+            self.db.design.data.build = build
+            self._pass_until_clean(target)
+            if build is None:
+                break
+            self.result.counters_set += set_counters(self.db, build, self._pages(target, {}, "setting counters"))
+            wrong = self._wrong_counters(target, build)
+            if not wrong:
+                break
+            self._set(target, number=self._number + 1, build=secrets.token_hex(4))  # they are counted again
+            target = self.read()
+            self._wait(target, "programs have not noticed")
+        if wrong:
+            raise MigrationBlocked(self.db.design.name, [*wrong, "do other programs write the data?"])
+        self._publish(target)
+
+    def _pass_until_clean(self, target: Target) -> None:
+        """Passes over all items until one finds nothing to do, which is the verification of the data.
+
+        Where programs move items from old keys, one may get behind a pass unseen: then two have to find nothing.
+        """
+        removed = target.removed
+        clean, needed = 0, 2 if any(model.old_keys for model in self.db.design.models) else 1
+        orphans = OrphanedGuards(self.db, unique_values(self.db.design))
+        for number in range(PASSES):
+            result = PageResult()
+            self.result.passes += 1
+            self.result.unexplained, self.result.unreadable = [], []
+            for page in self._pages(target, removed, "verifying" if number else "backfilling", result):
+                self._note(page)
+                self.db.run_flow(do_page(self.db.context, self.db.design, removed, page.items, result))
+                result.written += sum(orphans.delete(each) for each in page.items if each.is_guard)
+            for place, count in result.done.items():
+                self.result.done[place] = self.result.done.get(place, 0) + count
+            if result.conflicts:
+                raise MigrationBlocked(self.db.design.name, result.conflicts)
+            clean = 0 if result.written else clean + 1
+            if clean == needed:
+                return
+        raise MigrationBlocked(
+            self.db.design.name, [f"items still differ after {PASSES} passes: do others write them?"]
+        )
+
+    def _note(self, page: ScannedPage) -> None:
+        for each in page.items:
+            if each.error:
+                self.result.unreadable.append(f"{each.name}: {each.error}")
+            elif each.model is None and not each.is_guard:
+                self.result.unexplained.append(each.name)
+
+    def _wrong_counters(self, target: Target, build: CounterBuild) -> list[str]:
+        """The counters that do not agree with their children, in two passes over all items."""
+        wrong: set[str] = set()
+        for at in range(2):
+            totals = CounterTotals(self.db.design, build)
+            for page in self._pages(target, {}, "verifying counters"):
+                totals.add(page)
+            found = totals.wrong(self.db)
+            wrong = wrong & found if at else found
+            if not wrong:
+                break
+        return sorted(wrong)
+
+    def _publish(self, target: Target) -> None:
+        with self.records.transaction() as transaction:
+            for name, record in target.records.items():
+                draft = transaction.change(data_design(name), when=F.number == self._number)
+                draft.state, draft.number = "cleaning", self._number + 1
+                draft.facts, draft.target = dict(target.facts[name]), None
+                draft.counting = []
+                if dict(record.facts) != dict(target.facts[name]):
+                    draft.earlier = earlier_digests(record)
+        self._number += 1
+
+    def _clean(self) -> None:
+        target = self.read()
+        self._number = max(each.number for each in target.records.values())
+        self.db.design.data.build = None
+        self._wait(target, "programs have not noticed")
+        remove_leftovers(self.db, self._pages(target, {}, "cleaning up"))
+        self.result.tables += drop_indexes(self.db)
+        self._set(target, state="public", number=self._number + 1, build="", runner="", runner_until=None)
+
+    # pages
+
+    def _pages(
+        self, target: Target, removed: Removed, phase: str, result: PageResult | None = None
+    ) -> Iterator[ScannedPage]:
+        """The pages of all tables, at the rate that is asked for; the run keeps its place while it reads them."""
+        self._items = 0
+        for table in self.db.design.tables:
+            yield from self._table_pages(target, removed, table, phase, result)
+
+    def _table_pages(
+        self, target: Target, removed: Removed, table: Table, phase: str, result: PageResult | None
+    ) -> Iterator[ScannedPage]:
+        start = None
+        while True:
+            self._renew(target)
+            begun = self.db.now()
+            request = scan_request(table, start)
+            request.limit = 200
+            page = self.db.run_flow(fetch_page(self.db.context, self.db.design, removed, request, table))
+            yield page
+            self._items += len(page.items)
+            self._report(phase, 0 if result is None else result.written)
+            if self._rate:
+                spent = (self.db.now() - begun).total_seconds()
+                self.db.sleep(max(0.0, len(page.items) / self._rate - spent))
+            start = page.next_key
+            if start is None:
+                return
+
+    def _report(self, phase: str, written: int = 0) -> None:
+        self._progress(Progress(phase, self._items, written))
+
+
+def _build(target: Target) -> CounterBuild | None:
+    """The counters that are being counted, as recorded."""
+    record = next(iter(target.records.values()))
+    pairs = frozenset(_pair(name) for each in target.records.values() for name in each.counting)
+    return CounterBuild(record.build, pairs) if pairs else None
+
+
+def _pair(name: str) -> tuple[str, str]:
+    entity, _, attribute = name.partition(".")
+    return entity, attribute

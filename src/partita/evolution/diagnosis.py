@@ -1,0 +1,179 @@
+"""Comparing live data with its design, item by item, and repairing what can be repaired without a decision.
+
+An item is reported if it is wrong when it is read a second time. Repairs are the conditional writes of `apply`: index
+keys, TTLs, forms of attributes, guards. Wrong counters are counted again, while programs work. Items that no entity
+explains, that cannot be read, or that refer to something that does not exist are for people to decide about.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import msgspec
+
+from partita.dynamodb.canonical import ItemIdentity, item_identity
+from partita.dynamodb.values import Item
+from partita.evolution.apply import apply_design
+from partita.evolution.counter_results import CounterTotals
+from partita.evolution.evolution_store import evolution_store
+from partita.evolution.guards import OrphanedGuards, unique_value_of, unique_values
+from partita.evolution.item_work import WorkKind, leftovers
+from partita.evolution.leftover_items import delete_guard, remove_leftovers
+from partita.evolution.page_writes import PageResult, do_page
+from partita.evolution.pages import PageItem, ScannedPage, fetch_one_item, fetch_page, scan_request
+from partita.evolution.table_changes import actual_tables, describe
+from partita.plan.design import CounterBuild, Design
+from partita.plan.items import key_text
+from partita.plan.table_definitions import differences
+from partita.store.design_records import fetch_designs
+from partita.store.item_reads import fetch_items
+from partita.store.store import Store
+
+KINDS = {
+    WorkKind.INDEX: "stale index keys",
+    WorkKind.TTL: "stale TTLs",
+    WorkKind.ATTRIBUTES: "attributes in another form",
+    WorkKind.REKEY: "items under other keys",
+    WorkKind.GUARDS: "missing guards",
+    WorkKind.COUNT: "uncounted items",
+    WorkKind.LEFTOVERS: "leftovers of counting",
+}
+EXPIRED_FOR = timedelta(days=2)
+"""DynamoDB deletes an expired item within a few days, typically."""
+
+
+class Diagnosis(msgspec.Struct):
+    """What is wrong, by kind, as sentences; `repaired` counts the items that were repaired."""
+
+    items: int = 0
+    findings: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    repaired: int = 0
+
+    def add(self, kind: str, sentence: str) -> None:
+        self.findings.setdefault(kind, []).append(sentence)
+
+    @property
+    def is_healthy(self) -> bool:
+        return not self.findings
+
+
+def diagnose(db: Store, *, repair: bool = False, progress: Callable[[int], None] = lambda _: None) -> Diagnosis:
+    """Compares all items of a store with its design; with `repair`, repairs what it can."""
+    return _Doctor(db, repair, progress).run()
+
+
+class _Doctor:
+    def __init__(self, db: Store, repair: bool, progress: Callable[[int], None]) -> None:
+        self.db = evolution_store(db)
+        self._repair = repair
+        self._progress = progress
+        self._uniques = unique_values(db.design)
+        self._orphans = OrphanedGuards(self.db, self._uniques)
+        self.found = Diagnosis()
+
+    def run(self) -> Diagnosis:
+        for table in actual_tables(self.db):
+            description = describe(self.db, table)
+            if description is None:
+                self.found.add("tables", f"{table.name} does not exist")
+                return self.found
+            for difference in differences(table, description):
+                self.found.add("tables", f"{table.name}: {difference.sentence}")
+        counting = self._is_counting()
+        totals = CounterTotals(self.db.design, _all_counters(self.db.design))
+        result = PageResult()
+        for page in self._pages():
+            totals.add(page)
+            self._examine(page, result, counting=counting)
+        self.found.repaired += result.written
+        for each in sorted(totals.wrong(self.db)):
+            self.found.add("wrong counters", each)
+        if self._repair and totals.wrong_counters:
+            done = apply_design(self.db, counting=sorted(totals.wrong_counters))
+            self.found.repaired += done.counters_set
+        for conflict in result.conflicts:
+            self.found.add("conflicts", conflict)
+        return self.found
+
+    def _is_counting(self) -> bool:
+        """Whether counters are being counted: their marks are not leftovers then."""
+        names = [self.db.table_name(table) for table in self.db.design.tables]
+        records = self.db.run_flow(fetch_designs(self.db.context, names))
+        return any(each.state != "public" for each in records.values())
+
+    def _pages(self) -> Iterator[ScannedPage]:
+        for table in self.db.design.tables:
+            start: Item | None = None
+            while True:
+                request = scan_request(table, start, limit=500)
+                page = self.db.run_flow(fetch_page(self.db.context, self.db.design, {}, request, table))
+                self.found.items += len(page.items)
+                self._progress(self.found.items)
+                yield page
+                start = page.next_key
+                if start is None:
+                    break
+
+    def _examine(self, page: ScannedPage, result: PageResult, *, counting: bool) -> None:
+        wrong = [again for each in page.items if each.work is not None and (again := self._again(each)) is not None]
+        for each in wrong:
+            for kind, names in each.work.kinds.items() if each.work is not None else ():
+                self.found.add(KINDS[kind], f"{each.name}: {', '.join(names)}")
+        if self._repair and wrong:
+            self.db.run_flow(do_page(self.db.context, self.db.design, {}, wrong, result))
+        for each in page.items:
+            self._examine_item(each)
+            if not counting and leftovers(each.item, None):
+                self.found.add(KINDS[WorkKind.LEFTOVERS], each.name)
+        self._examine_parents(page)
+        if self._repair and not counting:
+            self.found.repaired += remove_leftovers(self.db, [page])
+
+    def _again(self, each: PageItem) -> PageItem | None:
+        """The item as it is now, if it still needs work."""
+        now = self.db.run_flow(fetch_one_item(self.db.context, self.db.design, {}, each.table, each.key))
+        return now if now is not None and now.work is not None else None
+
+    def _examine_item(self, each: PageItem) -> None:
+        if each.error:
+            self.found.add("unreadable items", f"{each.name}: {each.error}")
+        elif each.is_guard:
+            self._examine_guard(each)
+        elif each.model is None:
+            self.found.add("unexplained items", each.name)
+        elif each.is_expired and each.table.ttl is not None:
+            second = float(each.item.get(each.table.ttl, {"N": "0"}).get("N", "0"))
+            if self.db.now().timestamp() - second > EXPIRED_FOR.total_seconds():
+                self.found.add("expired items not deleted", each.name)
+
+    def _examine_guard(self, each: PageItem) -> None:
+        """A guard whose owner does not exist, or does not hold the value (any more), keeps it from everybody."""
+        is_known = unique_value_of(each, self._uniques) is not None
+        if is_known and not self._orphans.is_orphaned(each):
+            return
+        self.found.add("orphaned guards", key_text(each.key))
+        if self._repair and (self._orphans.delete(each) if is_known else delete_guard(self.db, each)):
+            self.found.repaired += 1
+
+    def _examine_parents(self, page: ScannedPage) -> None:
+        """Children whose parent does not exist."""
+        parents: dict[ItemIdentity, tuple[str, Item]] = {}
+        children: dict[tuple[str, ItemIdentity], str] = {}
+        for each in page.items:
+            if each.effects is None:
+                continue
+            for counter, parent, _ in each.effects.counts.values():
+                identity = item_identity(counter.parent.table.name, parent.key)
+                parents[identity] = (counter.parent.table.name, parent.key)
+                children[each.name, identity] = counter.parent.name
+            for identity, (reference, target) in each.effects.needs.items():
+                parents[identity] = (reference.target.table.name, target.key)
+                children[each.name, identity] = reference.target.name
+        existing = self.db.run_flow(fetch_items(self.db.context, parents.values(), consistent=True))
+        for (child, identity), name in children.items():
+            if identity not in existing:
+                self.found.add("orphaned children", f"{child}: its {name} does not exist")
+
+
+def _all_counters(design: Design) -> CounterBuild:
+    pairs = {(each.parent.name, each.attribute.name) for several in design.counters.values() for each in several}
+    return CounterBuild("doctor", frozenset(pairs))

@@ -1,0 +1,195 @@
+"""The plan of an application: what a design means for stored data, before anything is done."""
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from partita.evolution.costs import prices
+from partita.evolution.evolution_store import EvolutionStore, evolution_store
+from partita.evolution.programs import ObservedPrograms
+from partita.evolution.survey import Survey, survey
+from partita.evolution.table_changes import actual_tables, describe, superfluous_indexes
+from partita.evolution.targets import Target, target_of
+from partita.plan.design import CounterBuild
+from partita.plan.table_definitions import differences
+from partita.store.design_records import fetch_designs
+from partita.store.store import Store
+
+ITEMS_PER_SECOND = 1_500
+"""How many items a second an application is expected to write, for the time in a plan."""
+
+
+class PlanStep(msgspec.Struct, frozen=True):
+    """One kind of work: the items that need it, and the write units."""
+
+    action: str
+    items: int
+    write_units: float
+
+
+class MigrationPlan(msgspec.Struct, frozen=True):
+    """What `partita apply` would do.
+
+    design_changes  The differences between the recorded design and this one, in words.
+    tables          Tables and indexes to create, and the indexes to drop at the end.
+    blocked         What DynamoDB does not allow to change, and conflicts that people have to decide.
+    steps           The work on items.
+    unexplained     Items that no entity explains; they stay as they are.
+    unreadable      Items that their entity cannot read; they stay as they are.
+    """
+
+    design: str
+    is_recorded: bool
+    is_exact: bool
+    items: int
+    design_changes: list[str]
+    tables: list[str]
+    steps: list[PlanStep]
+    blocked: list[str]
+    unexplained: int
+    unreadable: int
+    examples: dict[str, list[str]]
+    programs: list[str]
+    write_units: float
+    read_units: float
+    dollars: float
+    prices_of: str
+    seconds: float
+    affects: str
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.tables or self.steps or self.blocked or self.design_changes)
+
+
+def plan_migration(
+    db: Store, *, exact: bool = False, progress: Callable[[int], None] = lambda _: None
+) -> MigrationPlan:
+    """The plan for the data of a store; without `exact`, numbers of large tables are estimated from a sample."""
+    private = evolution_store(db)
+    names = {table.name: db.table_name(table) for table in db.design.tables}
+    records = private.run_flow(fetch_designs(private.context, list(names.values())))
+    target = target_of(private, records)
+    counting = frozenset((each.parent.name, each.attribute.name) for each in target.new_counters)
+    if counting:
+        private.design.data.build = CounterBuild("plan", counting)
+    found = {table.name: describe(private, table) for table in actual_tables(private)}
+    described = {declared: found[actual] for declared, actual in names.items()}
+    existing = {name: each for name, each in described.items() if each is not None}
+    tables, blocked = _table_changes(private)
+    surveyed = survey(private, target.removed, existing, exact=exact, progress=progress)
+    number = max((each.number for each in records.values()), default=0)
+    return _plan(target, surveyed, tables, blocked, ObservedPrograms(private, target.facts).in_the_way(number))
+
+
+def _table_changes(db: EvolutionStore) -> tuple[list[str], list[str]]:
+    tables, blocked = [], []
+    for table in actual_tables(db):
+        description = describe(db, table)
+        if description is None:
+            tables.append(f"create table {table.name}")
+            continue
+        superfluous = set(superfluous_indexes(table, description))
+        for each in differences(table, description):
+            if each.request is not None:
+                tables.append(f"create {each.sentence.removesuffix(' is missing')}")
+            elif not any(name in each.sentence.split() for name in superfluous):
+                blocked.append(each.sentence)
+        tables += [f"drop index {name}, at the end" for name in sorted(superfluous)]
+    return tables, blocked
+
+
+def _plan(
+    target: Target, surveyed: Survey, tables: list[str], blocked: list[str], programs: list[str]
+) -> MigrationPlan:
+    passes = 3 if target.design.data.build is None else 5
+    steps = list(_steps(surveyed))
+    reads = surveyed.read_units * passes if steps else 0.0
+    changes = [str(each) for each in target.differences]
+    return MigrationPlan(
+        design=target.design.name,
+        is_recorded=target.is_recorded,
+        is_exact=surveyed.is_exact,
+        items=round(surveyed.items),
+        design_changes=changes,
+        tables=tables,
+        steps=steps,
+        blocked=[*blocked, *surveyed.conflicts],
+        unexplained=round(surveyed.unexplained),
+        unreadable=round(surveyed.unreadable),
+        examples=surveyed.examples,
+        programs=programs,
+        write_units=round(surveyed.units, 1),
+        read_units=reads,
+        dollars=prices().dollars(surveyed.units, reads),
+        prices_of=f"{prices().region}, {prices().date}",
+        seconds=round(surveyed.written / ITEMS_PER_SECOND, 1),
+        affects=_effect(target, changes),
+    )
+
+
+def _steps(surveyed: Survey) -> Iterator[PlanStep]:
+    words = {
+        "index keys": "write the keys of {entity} in index {name}",
+        "counters": "count {entity} for {name}",
+        "counter values": "set {entity}.{name}",
+        "guards": "create the guards of {entity}.{name}",
+        "TTL": "set the TTL of {entity}",
+        "re-key": "move {entity} to its new key",
+        "attributes": "convert or fill in {entity}.{name}",
+    }
+    for (entity, kind, name), found in sorted(surveyed.work.items()):
+        yield PlanStep(words[kind].format(entity=entity, name=name), round(found.items), round(found.units, 1))
+
+
+def _effect(target: Target, changes: list[str]) -> str:
+    """Whether programs are affected while the design is applied."""
+    rekeyed = [each for each in target.differences if each.fact.endswith(" key") and each.old and each.new]
+    if rekeyed:
+        return "programs of the earlier design do not find items under new keys: stop them before you apply"
+    if changes:
+        return "none: programs of both designs may work until the backfill begins, which waits for the earlier ones"
+    return "none"
+
+
+def plan_text(plan: MigrationPlan) -> str:
+    """The plan for people."""
+    return "\n".join(_lines(plan))
+
+
+def _lines(plan: MigrationPlan) -> Iterator[str]:
+    about = "" if plan.is_exact else "about "
+    if not plan.is_recorded:
+        yield f"{plan.design}: it is not recorded which design the data has; its items were compared with this one."
+    if not plan.has_work:
+        yield f"{plan.design}: nothing to do; {about}{plan.items:,} items are as the design stores them."
+    else:
+        yield f"{plan.design}: {about}{plan.items:,} items"
+    for title, listed in (("the design has changed", plan.design_changes), ("tables", plan.tables)):
+        if listed:
+            yield f"\n{title}:"
+            yield from (f"  {each}" for each in listed)
+    if plan.steps:
+        yield "\nitems:"
+        width = max(len(each.action) for each in plan.steps)
+        for each in plan.steps:
+            yield f"  {each.action:<{width}}  {about}{each.items:>9,} items  {each.write_units:>10,.0f} write units"
+        yield (
+            f"\n{about}{plan.write_units:,.0f} write units and {plan.read_units:,.0f} read units, "
+            f"{plan.dollars:.4f} USD ({plan.prices_of}), {max(plan.seconds, 1):,.0f} seconds; "
+            f"effect on reads and writes: {plan.affects}"
+        )
+    for title, count, kind in (
+        ("items that no entity explains; they stay as they are", plan.unexplained, "unexplained"),
+        ("items that cannot be read; they stay as they are", plan.unreadable, "unreadable"),
+    ):
+        if count:
+            yield f"\n{about}{count:,} {title}:"
+            yield from (f"  {each}" for each in plan.examples.get(kind, ()))
+    if plan.programs:
+        yield "\nprograms that work on the data now:"
+        yield from (f"  {each}" for each in plan.programs)
+    if plan.blocked:
+        yield "\nto be decided by people before it can be applied:"
+        yield from (f"  {each}" for each in plan.blocked)

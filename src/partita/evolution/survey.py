@@ -1,0 +1,242 @@
+"""A survey of stored data: how many items need which work, and what it costs, from a sample or from all items."""
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from partita.design.tables import Table
+from partita.dynamodb.canonical import ItemIdentity, item_size
+from partita.dynamodb.shapes import TableDescription
+from partita.dynamodb.values import Item
+from partita.evolution.costs import change_units, read_units_of_scan
+from partita.evolution.counter_results import counters_of
+from partita.evolution.evolution_store import EvolutionStore
+from partita.evolution.item_work import ItemWork, WorkKind
+from partita.evolution.page_writes import transactions_of
+from partita.evolution.pages import PageItem, Removed, ScannedPage, fetch_page, scan_request
+from partita.plan.actions import ItemAction, RemoveAttribute, SetAttribute
+from partita.plan.design import Design
+from partita.plan.effects import COUNTED
+from partita.plan.items import key_text
+
+SAMPLE = 2_000
+_SEGMENTS = 20
+EXAMPLES = 10
+
+Place = tuple[str, str, str]
+"""An entity, a kind of work, and the index, counter or attributes of it."""
+
+
+class WorkTotal(msgspec.Struct):
+    """A number of items, the write units of their work, and how many examples are known."""
+
+    items: float = 0.0
+    units: float = 0.0
+
+
+class Survey(msgspec.Struct):
+    """The result; numbers of a sample are scaled to the whole table."""
+
+    items: float = 0.0
+    read: int = 0
+    bytes: float = 0.0
+    is_exact: bool = True
+    work: dict[Place, WorkTotal] = msgspec.field(default_factory=dict)
+    units: float = 0.0
+    written: float = 0.0
+    unexplained: float = 0.0
+    unreadable: float = 0.0
+    expired: float = 0.0
+    examples: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    conflicts: list[str] = msgspec.field(default_factory=list)
+
+    @property
+    def read_units(self) -> float:
+        """The units of one pass over the data."""
+        return read_units_of_scan(int(self.bytes))
+
+    def example(self, kind: str, text: str) -> None:
+        several = self.examples.setdefault(kind, [])
+        if len(several) < EXAMPLES:
+            several.append(text)
+
+
+def survey(
+    db: EvolutionStore,
+    removed: Removed,
+    descriptions: dict[str, TableDescription],
+    *,
+    exact: bool = False,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Survey:
+    """Surveys the tables that exist, by the design's names; `exact` reads every item."""
+    result = Survey()
+    holders = UniqueValues()
+    for table in db.design.tables:
+        description = descriptions.get(table.name)
+        if description is None:
+            continue
+        count = int(description.item_count or 0)
+        whole = exact or count <= SAMPLE
+        before = result.read
+        found = Survey()
+        for page in _pages(db, removed, table, whole=whole):
+            _add_page(found, db.design, table, page, holders)
+            progress(before + found.read)
+        factor = 1.0 if whole or not found.read else max(1.0, count / found.read)
+        _merge(result, found, factor)
+        result.is_exact = result.is_exact and whole
+    result.conflicts += holders.conflicts
+    return result
+
+
+def _pages(db: EvolutionStore, removed: Removed, table: Table, *, whole: bool) -> Iterator[ScannedPage]:
+    """All pages of a table, or some from random places of it."""
+    if whole:
+        start: Item | None = None
+        while True:
+            yield (page := _page(db, removed, table, scan_request(table, start)))
+            start = page.next_key
+            if start is None:
+                return
+    total = 1_000_000
+    for segment in sorted(random.Random(0).sample(range(total // 10), _SEGMENTS)):  # noqa: S311 - a sample
+        yield from _segment(db, removed, table, segment * 10, total)
+
+
+def _segment(db: EvolutionStore, removed: Removed, table: Table, segment: int, total: int) -> Iterator[ScannedPage]:
+    """A page of items from a place on: a segment is widened until it has some."""
+    while total >= 1:
+        request = scan_request(table, None, segment=segment, total_segments=total, limit=SAMPLE // _SEGMENTS)
+        page = _page(db, removed, table, request)
+        if len(page.items) >= SAMPLE // _SEGMENTS or total == 1:
+            yield page
+            return
+        segment, total = segment // 10, total // 10
+
+
+def _page(db: EvolutionStore, removed: Removed, table: Table, request: Any) -> ScannedPage:
+    return db.run_flow(fetch_page(db.context, db.design, removed, request, table))
+
+
+def _merge(into: Survey, found: Survey, factor: float) -> None:
+    into.read += found.read
+    for name in ("items", "bytes", "units", "written", "unexplained", "unreadable", "expired"):
+        setattr(into, name, getattr(into, name) + getattr(found, name) * factor)
+    for place, each in found.work.items():
+        known = into.work.setdefault(place, WorkTotal())
+        known.items += each.items * factor
+        known.units += each.units * factor
+    for kind, several in found.examples.items():
+        for text in several:
+            into.example(kind, text)
+
+
+def _add_page(result: Survey, design: Design, table: Table, page: ScannedPage, holders: "UniqueValues") -> None:
+    for each in page.items:
+        result.read += 1
+        result.items += 1
+        result.bytes += item_size(each.item)
+        if each.error:
+            result.unreadable += 1
+            result.example("unreadable", f"{each.name}: {each.error}")
+        elif each.model is None and not each.is_guard:
+            result.unexplained += 1
+            result.example("unexplained", each.name)
+        elif each.is_expired:
+            result.expired += 1
+        holders.add(each)
+        _add_counters(result, design, table, each)
+    for group in transactions_of([each for each in page.items if each.work is not None]):
+        _add_group(result, table, group)
+
+
+def _add_counters(result: Survey, design: Design, table: Table, each: PageItem) -> None:
+    """Adds the writes that set the counters of an owner, and remove their tallies afterwards."""
+    build = design.data.build
+    if build is None or each.model is None or each.is_guard:
+        return
+    for counter in counters_of(design, build).get(each.model.name, ()):
+        tally = {build.tally(counter) or "": {"N": "1"}}
+        after = {**each.item, counter.attribute.name: {"N": "1"}}
+        units = change_units(table, each.item, after, in_transaction=False)
+        units += change_units(table, {**after, **tally}, after, in_transaction=False)
+        place = (each.model.name, "counter values", counter.attribute.name)
+        found = result.work.setdefault(place, WorkTotal())
+        found.items += 1
+        found.units += units
+        result.units += units
+
+
+def _add_group(result: Survey, table: Table, group: list[PageItem]) -> None:
+    """Adds the work of items that are written together; a parent is written once for all of them."""
+    in_transaction = len(group) > 1 or not _work(group[0]).is_alone
+    parents: set[ItemIdentity] = set()
+    for each in group:
+        work = _work(each)
+        own, others = _units(table, each, work, parents, in_transaction=in_transaction)
+        result.written += 1
+        result.units += own + others
+        kinds = [(kind, name) for kind, names in work.kinds.items() for name in names or ("",)]
+        for kind, name in kinds:
+            found = result.work.setdefault((work.stored.model.name, str(kind), name), WorkTotal())
+            found.items += 1
+            found.units += (own + others) / len(kinds)
+
+
+def _units(
+    table: Table, each: PageItem, work: ItemWork, parents: set[ItemIdentity], *, in_transaction: bool
+) -> tuple[float, float]:
+    """The units of an item's own write, with that of removing its mark, and those of other items."""
+    after = dict(work.stored.wanted)
+    if WorkKind.REKEY in work.kinds:
+        own = change_units(table, each.item, None, in_transaction=True)
+        own += change_units(table, None, after, in_transaction=True)
+    else:
+        marked = _after(each.item, work.actions[0])
+        own = change_units(table, each.item, marked, in_transaction=in_transaction)
+        if COUNTED in marked:
+            own += change_units(table, marked, after, in_transaction=False)
+    others = 0.0
+    for action in work.actions:
+        if not action.own and action.identity not in parents:
+            parents.add(action.identity)
+            others += 2.0
+    return own, others
+
+
+def _after(item: Item, action: ItemAction) -> Item:
+    """An item after the steps of an update."""
+    found = dict(item)
+    for name, step in action.steps.items():
+        if isinstance(step, SetAttribute):
+            found[name] = step.value
+        elif isinstance(step, RemoveAttribute):
+            found.pop(name, None)
+    return found
+
+
+def _work(each: PageItem) -> ItemWork:
+    assert each.work is not None
+    return each.work
+
+
+class UniqueValues:
+    """The unique values that items want, to find two that want the same."""
+
+    def __init__(self) -> None:
+        self._owners: dict[ItemIdentity, str] = {}
+        self.conflicts: list[str] = []
+
+    def add(self, each: PageItem) -> None:
+        """Adds the values of an item that has no guard for them yet."""
+        if each.effects is None or each.model is None:
+            return
+        for identity, guard in each.effects.guards.items():
+            mine = f"{each.model.name} {key_text(guard.owner)}"
+            other = self._owners.setdefault(identity, mine)
+            if other != mine and len(self.conflicts) < 1000:
+                value = ", ".join(map(str, guard.values.values()))
+                self.conflicts.append(f"{guard.unique.name} {value!r} is wanted by {other} and {mine}")

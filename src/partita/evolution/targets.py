@@ -1,0 +1,64 @@
+"""The design that is to be applied, beside what is recorded about the data."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from partita.evolution.evolution_store import EvolutionStore
+from partita.evolution.pages import Removed, attributes_in
+from partita.plan.design import Counter, Design
+from partita.plan.design_differences import FactDifference, fact_differences
+from partita.plan.fingerprint import Facts, table_facts
+from partita.store.design_records import DataDesign
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A design, with its facts and the recorded ones by the tables' names on the backend."""
+
+    design: Design
+    names: Mapping[str, str]  # of tables on the backend, by those in the design
+    facts: Mapping[str, Facts]
+    records: Mapping[str, DataDesign]
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it is known which design the data of every table satisfies."""
+        return self.facts.keys() <= self.records.keys()
+
+    @property
+    def differences(self) -> list[FactDifference]:
+        """The differences between the recorded design and this one."""
+        found = [fact_differences(each.facts, self.facts[name]) for name, each in self.records.items()]
+        return [difference for several in found for difference in several]
+
+    @property
+    def removed(self) -> Removed:
+        """By entity, the attributes of index keys and TTLs that the recorded design wrote and this one does not."""
+        found: dict[str, set[str]] = {}
+        for name, record in self.records.items():
+            for each in fact_differences(record.facts, self.facts[name]):
+                entity, _, rest = each.fact.partition(" ")
+                if rest.startswith("in "):
+                    found.setdefault(entity, set()).update(attributes_in(each.old))
+                elif rest == "expires" and "table TTL" in record.facts:
+                    found.setdefault(entity, set()).add(record.facts["table TTL"])
+        return {entity: frozenset(names) for entity, names in found.items()}
+
+    @property
+    def new_counters(self) -> Iterator[Counter]:
+        """The counters that the data does not have yet: those that are new or changed, or all if nothing is known."""
+        changed = {each.fact for each in self.differences if each.new is not None}
+        tables = (table for table in self.design.tables if self.names[table.name] not in self.records)
+        unknown = {model.name for table in tables for model in table.models}
+        for several in self.design.counters.values():
+            for counter in several:
+                fact = f"{counter.parent.name} counts {counter.attribute.name}"
+                if fact in changed or counter.parent.name in unknown:
+                    yield counter
+
+
+def target_of(db: EvolutionStore, records: Mapping[str, DataDesign]) -> Target:
+    """The design of a store, beside the records of its tables."""
+    names = {table.name: db.table_name(table) for table in db.design.tables}
+    facts = {names[table.name]: table_facts(db.design, table) for table in db.design.tables}
+    return Target(db.design, names, facts, records)

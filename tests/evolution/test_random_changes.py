@@ -1,0 +1,218 @@
+"""Random sequences of design changes, each applied while programs of both designs write between its requests.
+
+PARTITA_DESIGN_CHANGES=200 tries as many sequences, instead of the default few.
+"""
+
+import os
+import time
+from contextlib import suppress
+from datetime import timedelta
+from random import Random
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+
+from partita import (
+    CountOf,
+    Design,
+    DesignMismatch,
+    Entity,
+    F,
+    Index,
+    Item,
+    Keys,
+    NotFound,
+    NotReady,
+    NotUnique,
+    Store,
+    SumOf,
+    Table,
+    Unique,
+    connect,
+    pattern,
+    prove,
+)
+from partita.design.entities import EntityMeta
+from partita.dynamodb.backend import Backend
+from partita.dynamodb.requests import Request, Scan
+from partita.evolution.apply import apply_design
+from partita.evolution.diagnosis import diagnose
+from partita.evolution.migration_plan import plan_migration
+from partita.store import design_watch
+from partita.store.design_watch import DesignWatch, own_design
+from partita.store.flows import run
+
+SEQUENCES = int(os.environ.get("PARTITA_DESIGN_CHANGES", "6"))
+FEATURES = ("status index", "price index", "unique", "count", "sum", "open only", "note", "new key")
+
+
+class Version:
+    """A design with some features, and its entities."""
+
+    def __init__(self, features: frozenset[str]) -> None:
+        self.features = features
+        indexes = [Index("ByStatus", "GSI1PK", "GSI1SK")] if "status index" in features else []
+        indexes += [Index("ByPrice", "GSI2PK", "GSI2SK", project="KEYS_ONLY")] if "price index" in features else []
+        table = Table("shop", "PK", "SK", indexes=tuple(indexes))
+        old, new = ("O#{customer}", "ORDER#{order}"), ("O#{customer}", "O#{order}")
+        key, others = (new, [old]) if "new key" in features else (old, [new])
+        when = F.status == "OPEN" if "open only" in features else None
+        body: dict[str, Any] = {"__annotations__": {"customer": str, "order": str, "status": str}, "status": "OPEN"}
+        body["__annotations__"]["price"] = Annotated[int, msgspec.Meta(ge=0)]
+        body["price"] = 1
+        if "note" in features:
+            body["__annotations__"]["note"] = str
+            body["note"] = "-"
+        if "status index" in features:
+            body["by_status"] = Keys("ByStatus", "STATUS#{status}", "{order}")
+        if "price index" in features:
+            body["by_price"] = Keys("ByPrice", "{customer}", "{price:6}#{order}", when=when)
+        self.order: Any = EntityMeta("Order", (Entity,), body, table=table, key=key, old_keys=others)
+        body = {"__annotations__": {"customer": str, "email": str}}
+        if "unique" in features:
+            body["__annotations__"]["email"] = Annotated[str, Unique()]
+        if "count" in features:
+            body["__annotations__"]["orders"] = Annotated[int, CountOf(self.order, when=when)]
+            body["orders"] = 0
+        if "sum" in features:
+            body["__annotations__"]["spent"] = Annotated[int, SumOf(self.order, "price")]
+            body["spent"] = 0
+        self.customer: Any = EntityMeta("Customer", (Entity,), body, table=table, key=("C#{customer}", "C"))
+        one: Any = Item
+
+        def one_order(customer: str, order: str) -> Any: ...
+        def one_customer(customer: str) -> Any: ...
+
+        one_order.__annotations__["return"] = one[self.order]
+        one_customer.__annotations__["return"] = one[self.customer]
+        self.one_order: Any = pattern(one_order)
+        self.one_customer: Any = pattern(one_customer)
+        self.design: Design = prove("shop", table)
+
+    def __repr__(self) -> str:
+        return f"Version({', '.join(sorted(self.features)) or 'plain'})"
+
+
+class Program:
+    """A program of one version: each step does one random operation."""
+
+    def __init__(self, backend: Backend, version: Version, random: Random) -> None:
+        self.version = version
+        self._random = random
+        self._number = 0
+        self.db = Store(backend, own_design(version.design))
+        self.db.watch = DesignWatch(self.db.design, self.db.context)
+
+    def step(self) -> None:
+        random, version = self._random, self.version
+        self._number += 1
+        customer = f"c{random.randrange(4)}"
+        order = f"o{random.randrange(12)}"
+        with suppress(NotFound, NotUnique):
+            match random.randrange(6):
+                case 0 | 1:
+                    self.db.put(version.order(customer=customer, order=order, price=random.randrange(5)))
+                case 2:
+                    self.db.delete(version.one_order(customer, order))
+                case 3:
+                    with self.db.change(version.one_order(customer, order)) as draft:
+                        draft.status = random.choice(["OPEN", "DONE"])
+                case 4:
+                    with self.db.change(version.one_order(customer, order)) as draft:
+                        draft.price = random.randrange(5)
+                case 5:
+                    with self.db.change(version.one_customer(customer)) as draft:
+                        draft.email = f"{customer}-{random.randrange(3)}"
+
+    def close(self) -> None:
+        assert self.db.watch is not None
+        run(self.db.watch.leave(), self.db.backend, time.sleep)
+
+
+class SharedBackend:
+    """A backend on which programs work between the requests of an application.
+
+    The program of the earlier design ends when the application waits for it, as in a deployment.
+    """
+
+    def __init__(self, backend: Backend, old: Version, new: Version, random: Random) -> None:
+        self._backend = backend
+        self._random = random
+        self._old: Program | None = Program(backend, old, random)
+        self._old.step()  # from now on it is recorded
+        self._new = Program(backend, new, random)
+
+    def call(self, request: Request[Any]) -> Any:
+        if self._random.random() < 0.3:
+            self._step()
+        return self._backend.call(request)
+
+    def _step(self) -> None:
+        if self._old is not None and self._random.random() < 0.5:
+            self._old.step()
+            return
+        with suppress(DesignMismatch, NotReady):  # it is not being applied yet, or to a new key
+            self._new.step()
+
+    def wait(self, seconds: float) -> None:
+        """The application waits: for the earlier program, or for the new one to notice."""
+        if self._old is not None:
+            self._old.close()
+            self._old = None
+        with suppress(NotReady):
+            self._new.step()
+
+    def close(self) -> None:
+        self._new.close()
+
+
+OF_FEATURES = {"note": "note", "orders": "count", "spent": "sum"}
+
+
+def stored(backend: Backend, version: Version) -> dict[tuple[str, str], Any]:
+    """Every item of the table by its key; attributes that the design no longer has are data, and stay."""
+    items = [msgspec.json.decode(raw) for raw in backend.call(Scan(table_name="shop")).items or ()]
+    unknown = {name for name, feature in OF_FEATURES.items() if feature not in version.features}
+    return {
+        (item["PK"]["S"], item["SK"]["S"]): {name: value for name, value in item.items() if name not in unknown}
+        for item in items
+    }
+
+
+def built_from_nothing(backend: Backend, version: Version) -> dict[tuple[str, str], Any]:
+    """The items of a new store into which every entity of this one is created."""
+    db = Store(backend, version.design)
+    with connect("memory:", version.design) as new:
+        new.create_tables()
+        for customer in db.scan(version.customer):
+            new.create(version.customer(customer=customer.customer, email=customer.email))
+        for order in db.scan(version.order):
+            new.create(order)
+        return stored(new.backend, version)
+
+
+@pytest.mark.parametrize("seed", range(SEQUENCES))
+def test_data_equals_data_built_with_the_new_design(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(design_watch, "CHECK_EVERY", timedelta(0))
+    random = Random(seed)
+    features: frozenset[str] = frozenset(random.sample(FEATURES, 2)) - {"unique"}
+    with connect("memory:") as backend:
+        version = Version(features)
+        first = Program(backend, version, random)
+        first.db.create_tables()
+        for at in range(4):
+            first.db.create(version.customer(customer=f"c{at}", email=f"c{at}-0"))
+        for _ in range(40):
+            first.step()
+        first.close()
+        for _ in range(4):
+            features ^= frozenset(random.sample(FEATURES, random.randrange(1, 3)))
+            following = Version(features)
+            shared = SharedBackend(backend, version, following, random)
+            apply_design(Store(shared, following.design, sleep=shared.wait))
+            shared.close()
+            assert stored(backend, following) == built_from_nothing(backend, following), (version, following)
+            assert not plan_migration(Store(backend, following.design)).has_work
+            assert diagnose(Store(backend, following.design)).findings == {}
+            version = following
