@@ -1,0 +1,1 @@
+"""Text search: indexes of words that follow the changes of entities."""
