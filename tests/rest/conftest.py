@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from partita import Store, connect
+from partita import Store, connect, settle
 from partita.cli.open_systems import open_systems
 from partita.cli.seed import seed_system
 from partita.dynamodb.backend import Backend
@@ -90,6 +90,7 @@ def five() -> Iterator[Client]:
         systems = open_systems(backend, SYSTEMS.values())
         for system in systems:
             seed_system(system, SCALE, 1, lambda *_: None)
+            settle(system.db, *system.system.consumers)
         apis = [each.system.api for each in systems]
         app = RestApplication(apis, backend, verifier=issuer.verifier())
         yield Client(app, "/api", issuer, runner.get_loop())

@@ -187,6 +187,7 @@ def eecar(service: Eecar, owner: str) -> Things:
         "to_company_id": owner,
         "buyer_id": owner,
         "recipient_id": owner,
+        "party_id": owner,
         "need_id": need.need_id,
         "watch_id": watch.watch_id,
         "proposal_id": sent.proposal_id,

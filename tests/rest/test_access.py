@@ -23,6 +23,7 @@ ACCESS = {
         suspend ...a  reinstate ...a  add_check .soa  check ..oa  delete_check ..oa  checks_of_user ..oa
         checks_by_type_and_status ...a  change_check ..o.  pause ..o.  resume ..o.  uptime ..oa  results ..oa
         claim ...a  record ...a  check_types nsoa  checks_by_id .soa
+        alerts ..oa  get_result_events ..oa  create_result_events_ticket ..oa
     """,
     "perfectit": """
         me .soa  register .soa  user nsoa  change_user ..o.  delete_user ..oa  change_username ..o.
@@ -40,6 +41,7 @@ ACCESS = {
         users_by_id nsoa
         read_all_notifications ..o.  metrics_between ...a  metrics_of_day ...a  sweep_collection ..oa  notify ...a
         trend ...a  set_trend ...a  delete_trend ...a  count_views ...a  set_metrics ...a  delete_metrics ...a
+        get_notification_events ..o.  create_notification_events_ticket ..o.
     """,
     "blog": """
         me .soa  register .soa  profile nsoa  change_profile ..o.  remove_user ..oa  users_by_role ...a
@@ -55,6 +57,7 @@ ACCESS = {
         remove_category ...a  notifications ..o.  notification ..o.  notify ...a  change_notification ..o.
         mark_read ..o.  delete_notification ..o.  unread_notifications ..o.  unread_count ..o.  mark_all_read ..o.
         users_by_id nsoa  posts_by_id nsoa
+        get_notification_events ..o.  create_notification_events_ticket ..o.
     """,
     "nbhd": """
         me .soa  register .soa  users nsoa  users_between nsoa  user nsoa  change_user ..o.  user_by_handle nsoa
@@ -68,6 +71,7 @@ ACCESS = {
         create_site ..o.  sites_of_user ..oa  deleted_sites_of_user ..oa  site ..oa  site_by_subdomain nsoa
         change_site ..o.  delete_site ..oa  restore_site@deleted_id=site_id ..oa  builds ..oa  start_build ..o.
         build ..oa  delete_build ..oa  finish_build ...a  users_by_id nsoa  neighborhoods_by_id nsoa
+        get_build_job_events ..oa  create_build_job_events_ticket ..oa
     """,
     "eecar": """
         parts_by_id nsoa  categories nsoa
@@ -84,6 +88,8 @@ ACCESS = {
         answer_proposal ....  answer_proposal@received_id=proposal_id ..o.  revise_proposal ..o.
         revise_proposal@received_id=proposal_id ....  notifications ..o.  notification ..o.  delete_notification ..o.
         notify ...a  mark_read ..o.  unread_notifications ..o.  mark_all_read ..o.
+        match_query .soa  match_need ..o.  similar_queries .soa  party_settings ..o.  choose_settings ..o.
+        get_notification_events ..o.  create_notification_events_ticket ..o.
     """,
 }
 ADMIN = ("admin", "ADMIN")

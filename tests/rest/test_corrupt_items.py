@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 
 PARTITA = Path(sys.executable).with_name("partita")
 USERS = "/api/blog/roles/AUTHOR/users"
+ROLES = (b"ROLE#AUTHOR", b"ROLE#READER", b"ROLE#ADMIN")  # in items, and not in the record of the design
 MALFORMED = "database disk image is malformed"
 
 
@@ -33,11 +34,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return file.read_bytes()
 
 
-def _damaged(whole: bytes, needle: bytes) -> bytes:
-    """The file with the headers of all pages overwritten that contain these bytes, except the first page."""
+def _damaged(whole: bytes, *needles: bytes) -> bytes:
+    """The file with the headers of all pages overwritten that contain such bytes, except the first page."""
     size = int.from_bytes(whole[16:18], "big")
     pages = [whole[at : at + size] for at in range(0, len(whole), size)]
-    found = [at for at, page in enumerate(pages) if at and needle in page]
+    found = [at for at, page in enumerate(pages) if at and any(needle in page for needle in needles)]
     assert found
     for at in found:
         pages[at] = b"\xa5" * 64 + pages[at][64:]
@@ -73,8 +74,8 @@ def _asked(address: str, body: bytes | None = None, **headers: str) -> tuple[int
 
 def test_damaged_pages_are_a_500_without_internals_and_one_line_in_the_log(whole: bytes, tmp_path: Path) -> None:
     file = tmp_path / "damaged.db"
-    file.write_bytes(_damaged(whole, b"AUTHOR"))
-    with _running("serve", "blog", "--on", str(file), "--no-seed") as (address, said):
+    file.write_bytes(_damaged(whole, *ROLES))
+    with _running("serve", "blog", "--on", str(file), "--no-seed", "--no-work") as (address, said):
         token = issuer_beside(str(file)).token("somebody", ("ADMIN",))
         status, body = _asked(f"{address}{USERS}", authorization=f"Bearer {token}")
         assert status == 500
@@ -87,7 +88,7 @@ def test_damaged_pages_are_a_500_without_internals_and_one_line_in_the_log(whole
 
 def test_engine_on_damaged_pages_responds_without_details(whole: bytes, tmp_path: Path) -> None:
     file = tmp_path / "damaged.db"
-    file.write_bytes(_damaged(whole, b"AUTHOR"))
+    file.write_bytes(_damaged(whole, *ROLES))
     with _running("engine", "--data", str(file)) as (address, said):
         scan = {"x_amz_target": "DynamoDB_20120810.Scan"}
         status, body = _asked(address, b'{"TableName":"partita-dev-blog"}', **scan)

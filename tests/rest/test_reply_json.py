@@ -1,6 +1,7 @@
 """Attributes that are marked `Internal` are in no reply and in no schema of one."""
 
 import asyncio
+import dataclasses
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -30,6 +31,12 @@ def drawers(drawer_id: str) -> Items[Drawer]: ...
 
 
 design = prove("drawers", table)
+
+
+@dataclasses.dataclass
+class Pair:
+    one: Drawer
+    other: Drawer | None
 
 
 class Both(msgspec.Struct):
@@ -103,3 +110,8 @@ def test_struct_without_internal_attributes_is_encoded_as_it_is() -> None:
         more: dict[str, Any]
 
     assert encoded_reply(Plain(["a"], {"b": 1})) == b'{"names":["a"],"more":{"b":1}}'
+
+
+def test_entities_in_a_dataclass_are_shown_without_internal_attributes() -> None:
+    shown = msgspec.json.decode(encoded_reply(Pair(Drawer(drawer_id="1", locked_by="x"), Drawer(drawer_id="2"))))
+    assert shown["one"].keys() == shown["other"].keys() == {"drawerId", "neighbourId"}

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 def _damage(backend: Any, table: Any) -> int:
     """Makes all attributes but the keys of every third item unreadable; returns their number."""
     keys = {*table.key_names, *(name for index in table.indexes for name in index.pk + index.sk)}
+    keys |= {name for index in table.vector_indexes for name in (index.vector, *index.search_names)}
     raw = backend.call(Scan(table_name=table.name)).items
     items = [json.loads(bytes(each)) for each in raw][::3]
     for item in items:

@@ -28,7 +28,7 @@ OPERATIONS = [
 ]
 NO_ENTITY = {  # values of these parameters are not entities: days, types, companies of other systems
     *("role", "check_type", "status", "day", "category", "query_hash"),
-    *("seller_id", "company_id", "to_company_id", "buyer_id", "recipient_id"),
+    *("seller_id", "company_id", "to_company_id", "buyer_id", "recipient_id", "party_id"),
 }
 
 

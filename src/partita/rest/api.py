@@ -21,6 +21,7 @@ from partita.rest import pattern_routes
 from partita.rest.access import Rule, anyone
 from partita.rest.batch_routes import reading_many
 from partita.rest.error_mapping import Registration
+from partita.rest.events.event_routes import event_routes
 from partita.rest.parameter_names import naming_of, with_sent_names
 from partita.rest.pattern_routes import EntityLookup, cache_of
 from partita.rest.related import Related, including
@@ -152,6 +153,27 @@ class Api(Generic[S]):
         """DELETE of one entity and what it owns, if it is still as the rule saw it; `on` as for `expose_patch`."""
         look = None if on is None else self._lookup(path, who, on)
         self._add(pattern_routes.deleting(path, pattern, who, look, name))
+
+    def expose_events(
+        self,
+        path: str,
+        entity: type[Any],
+        *by: str,
+        who: Rule = anyone,
+        on: Any = None,
+        name: str = "",
+        about: str = "",
+    ) -> None:
+        """GET of an entity's changes while they happen, as server-sent events.
+
+        `on` as for operations; it also decides whether what the path names exists, where the rule needs no entity.
+        `by` are the placeholders that select the changes, by fields of the entity: by default all. A POST to
+        `path/ticket` returns a ticket for browsers.
+        """
+        self._lookup(path, who, on)
+        look = None if on is None else looked_up(on)
+        for route in event_routes(path, entity, by, who, look, name, about):
+            self._add(route)
 
     # From the service: the function takes the service and, by their types, the caller, a body (a struct) and IfMatch;
     # other parameters are in the path or the query string. `on` finds the entity that the rule looks at: a pattern, or

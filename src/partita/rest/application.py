@@ -16,7 +16,7 @@ from typing import Any
 from partita.connect import Address, connect
 from partita.dynamodb.backend import Backend
 from partita.errors import ConfigurationError
-from partita.http.asgi import AsgiApplication, Receive, Scope, Send, split_path
+from partita.http.asgi import EVENT_STREAM, AsgiApplication, Receive, Scope, Send, split_path
 from partita.http.cors import Cors
 from partita.http.sources import REST_APPLICATION, AllowedSources, SourceCheck
 from partita.rest.api import Api
@@ -24,7 +24,7 @@ from partita.rest.auth.identity import Verifier, reject_tokens
 from partita.rest.background_jobs import running_jobs
 from partita.rest.idempotency import IdempotentRequests
 from partita.rest.mounted_api import EmbeddedBackend, MountedApi
-from partita.rest.request_handler import ReadNonblocking, RequestHandler, RequestLine
+from partita.rest.request_handler import AsgiIo, ReadNonblocking, RequestHandler, RequestLine
 from partita.rest.unreadable_items import UnreadableItems
 from partita.store.store import Store
 
@@ -104,6 +104,7 @@ class RestApplication:
                 yield
         finally:
             self._is_running = False
+            await asyncio.to_thread(self._started().close)
             if backend is not None:
                 self._handler = None
                 backend.close()
@@ -120,10 +121,13 @@ class RestApplication:
         root, path = split_path(scope)
         line = RequestLine(scope["method"], path, scope["query_string"])
         scheme = scope.get("scheme", "http")
-        response = await self._started().respond(line, dict(scope["headers"]), receive, root=root, scheme=scheme)
-        body = b"" if line.method == "HEAD" else response.body
-        await send({"type": "http.response.start", "status": response.status, "headers": response.headers})
-        await send({"type": "http.response.body", "body": body})
+        headers = dict(scope["headers"])
+        handler = self._started()
+        io = AsgiIo(receive, send)
+        wants_events = line.method == "GET" and EVENT_STREAM in headers.get(b"accept", b"")
+        if wants_events and await handler.stream_events(line, headers, scope, io):
+            return
+        await io.respond(line, await handler.respond(line, headers, receive, root=root, scheme=scheme))
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()

@@ -19,12 +19,14 @@ _STATUS_DESCRIPTIONS = {
     401: TITLES["unauthorized"],
     403: TITLES["forbidden"],
     404: TITLES["not-found"],
+    406: TITLES["not-acceptable"],
     408: TITLES["timeout"],
     409: TITLES["conflict"],
     412: TITLES["precondition-failed"],
     413: TITLES["too-large"],
     415: TITLES["unsupported-media-type"],
     422: TITLES["invalid"],
+    429: TITLES["too-many-streams"],
     503: TITLES["busy"],
 }
 _TAG = {"description": "The value for `If-None-Match` and `If-Match`", "schema": {"type": "string"}}
@@ -107,7 +109,7 @@ def _operation(route: Route, schemas: ApiSchemas) -> dict[str, Any]:
     parameters += [
         {"name": name, "in": "header", "description": about, "schema": {"type": "string"}}
         for name, about in _CONDITIONS.items()
-        if (route.takes_if_match if name == "If-Match" else route.method == "GET")
+        if (route.takes_if_match if name == "If-Match" else route.method == "GET" and route.events is None)
     ]
     if route.method == "POST":
         parameters.append({"name": "Idempotency-Key", "in": "header", "description": _IDEMPOTENT, "schema": _KEY})
@@ -143,6 +145,9 @@ def _responses(route: Route, schemas: ApiSchemas) -> dict[str, Any]:
         schema = schemas.of_reply(route)
         done["content"] = {"application/json": {"schema": schema, "example": example(schema, schemas.components)}}
         headers["ETag"] = _TAG
+    if route.events is not None:
+        about = f"Events created, updated and deleted; the data of each is a {route.events.__name__} in JSON"
+        done = {"description": about, "content": {"text/event-stream": {"schema": {"type": "string"}}}}
     if route.location is not None:
         headers["Location"] = _LOCATION
     responses = {str(route.status): {**done, **({"headers": headers} if headers else {})}}
@@ -159,7 +164,10 @@ def _error_statuses(route: Route) -> list[int]:
     found = {400, 401, 404, 422, 503}
     if not route.who.is_open:
         found.add(403)
-    found.add(304 if route.method == "GET" else 409)
+    if route.events is not None:
+        found |= {406, 429}
+    else:
+        found.add(304 if route.method == "GET" else 409)
     if route.takes_if_match:
         found.add(412)
     if route.body is not None:

@@ -1,9 +1,10 @@
 """The JSON of replies: entities and structs without the attributes that are marked `Internal`."""
 
+import dataclasses
 import functools
 import operator
 from types import NoneType
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -32,17 +33,21 @@ def _markers(field: msgspec.structs.FieldInfo) -> tuple[Any, ...]:
 @functools.cache
 def _reply_struct(kind: type[Any]) -> Any:
     """The struct of what clients get of a value of this type; None if that is all of it."""
-    if not issubclass(kind, msgspec.Struct):
+    if dataclasses.is_dataclass(kind):
+        hidden, hints = frozenset[str](), get_type_hints(kind, include_extras=True)
+        fields = [(each.name, each.name, hints[each.name]) for each in dataclasses.fields(kind)]
+    elif issubclass(kind, msgspec.Struct):
+        hidden = internal_members(kind)
+        fields = [(each.name, each.encode_name, each.type) for each in msgspec.structs.fields(kind)]
+    else:
         return None
-    hidden = internal_members(kind)
-    fields = [each for each in msgspec.structs.fields(kind) if each.encode_name not in hidden]
-    types = {each.name: _reply_type(each.type) for each in fields}
+    types = {name: _reply_type(hint) for name, sent_name, hint in fields if sent_name not in hidden}
     if not hidden and not any(types.values()):
         return None
     return msgspec.defstruct(
         kind.__name__,
         [(name, shown or Any) for name, shown in types.items()],
-        rename={each.name: each.encode_name for each in fields},
+        rename={name: sent_name for name, sent_name, _ in fields if name in types},
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from partita.errors import PartitaError
-from partita.http.asgi import Receive
+from partita.http.asgi import Receive, Scope, Send
 from partita.http.request_body import (
     MAX_ENCODINGS,
     BodyTooLarge,
@@ -17,6 +17,9 @@ from partita.http.request_body import (
 from partita.rest.access import AccessDenied
 from partita.rest.auth.identity import Caller
 from partita.rest.etags import IfMatch, digest
+from partita.rest.events.event_requests import EventStreams, last_event_id
+from partita.rest.events.event_routes import caller_of_ticket
+from partita.rest.events.event_stream import EventStream
 from partita.rest.idempotency import HEADER, IdempotentRequests
 from partita.rest.mounted_api import PARSED_ADDRESS_BYTES, CachedReply, MountedApi, ParsedAddress
 from partita.rest.pages.home import api_list, home_page
@@ -47,6 +50,18 @@ class RequestLine(NamedTuple):
     method: str
     path: bytes
     query: bytes
+
+
+class AsgiIo(NamedTuple):
+    """The channels of an ASGI request."""
+
+    receive: Receive
+    send: Send
+
+    async def respond(self, line: RequestLine, response: Response) -> None:
+        body = b"" if line.method == "HEAD" else response.body
+        await self.send({"type": "http.response.start", "status": response.status, "headers": response.headers})
+        await self.send({"type": "http.response.body", "body": body})
 
 
 class RequestState:
@@ -103,6 +118,7 @@ class RequestHandler:
         self._prefix = prefix
         self._idempotent = idempotent
         self._beside_dynamodb = beside_dynamodb
+        self._event_streams = EventStreams()
         self._home_paths = {b"/", prefix.encode(), f"{prefix}/".encode()}
 
     @property
@@ -129,6 +145,47 @@ class RequestHandler:
             return self._handle_read(state).with_length()
         except Exception as error:  # noqa: BLE001 - a client gets a response, the log gets the traceback
             return state.error_response(error).with_length()
+
+    async def stream_events(self, line: RequestLine, headers: RequestHeaders, scope: Scope, io: AsgiIo) -> bool:
+        """Sends the events that a request asks for, or why not; false where its route has none."""
+        state = RequestState(line, headers, "")
+        stream = None
+        try:
+            opened = await asyncio.to_thread(self._open_events, state)
+            if opened is None:
+                return False
+            stream, caller = opened
+            await self._event_streams.respond(stream, caller, scope, io.receive, io.send)
+        except Exception as error:  # noqa: BLE001 - as above
+            if stream is not None and stream.has_started:
+                _log_unexpected(line, error)
+            else:
+                await io.respond(line, state.error_response(error).with_length())
+        return True
+
+    def _open_events(self, state: RequestState) -> tuple[EventStream, Caller] | None:
+        mounted, tail = self._find_api(state)
+        methods, values = mounted.find(tail) or ({}, [])
+        route = methods.get("GET")
+        if route is None or route.events is None:
+            return None
+        state.route = route
+        in_path = path_arguments(route, values)
+        in_query = query_arguments(route, state.line.query)
+        ticket = in_query.get("ticket")
+        if ticket is None:
+            caller = self._authenticate(state.headers.get(b"authorization"))
+        else:
+            caller = caller_of_ticket(mounted.db, route.path, in_path, ticket)
+        route.who.check_caller(caller, in_path)
+        parsed = ParsedAddress(route, in_path, in_path | in_query)
+        state.call = call = _route_call(mounted, mounted.db, parsed, caller, None, state.headers)
+        since = last_event_id(state.headers, in_query)
+        return self._event_streams.open(mounted, call, route.run, since), caller
+
+    def close(self) -> None:
+        """Ends the event streams."""
+        self._event_streams.close()
 
     def _home(self, state: RequestState, scheme: str) -> Response:
         """A page for browsers at `/`, and the APIs as JSON at the prefix."""

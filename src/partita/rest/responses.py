@@ -8,6 +8,7 @@ import msgspec
 
 from partita.http.gzip import accepts_gzip
 from partita.rest.etags import GZIP_SUFFIX, digest, entity_tag, none_match
+from partita.rest.events.event_routes import Subscription
 from partita.rest.mounted_api import MountedApi
 from partita.rest.problems import MEDIA_TYPE, Problem
 from partita.rest.reply_json import encoded_reply
@@ -37,6 +38,8 @@ class Response(NamedTuple):
 
 def response_for(mounted: MountedApi, route: Route, result: Any, request: RequestHeaders, root: str = "") -> Response:
     """The response to a request whose route gave this result; `root` is where the application is mounted."""
+    if isinstance(result, Subscription):
+        raise Problem(406, "not-acceptable", "this is a stream of events; send Accept: text/event-stream", "Accept")
     if route.result is None:
         return Response(204, b"", [])
     if isinstance(result, JsonReply):

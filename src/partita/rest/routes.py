@@ -105,6 +105,7 @@ class Route:
     related: tuple[Any, ...] = ()  # what `include` may add to each listed item
     location: str | None = None  # of the created entity: "/posts/{post_id}", from the attributes of the reply
     naming: Callable[[str], str] = snake_case  # of attributes in requests and replies
+    events: Any = None  # the entity whose changes are sent as events
 
     @property
     def segments(self) -> tuple[str, ...]:
@@ -180,6 +181,9 @@ def paging(size: int | None) -> tuple[Parameter, ...]:
 def read_type(pattern: Pattern[Any, Any]) -> Any:
     """The entity, view or union that a pattern returns."""
     read = pattern.read
+    if read.search is not None:
+        wrong = "it searches by a vector, which clients do not have, and returns scores"
+        raise DesignError(pattern.name, wrong, "expose an operation that makes the vector and runs the search")
     if read.view is not None:
         return read.view.cls
     found = [source.model.cls for source in read.sources]

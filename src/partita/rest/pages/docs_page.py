@@ -152,10 +152,12 @@ def _body(operation: dict[str, Any], components: Schema) -> str:
 def _reply(operation: dict[str, Any], components: Schema) -> str:
     status, reply = next(iter(operation["responses"].items()))
     headers = "".join(f", <code>{escape(name)}</code>" for name in reply.get("headers", {}))
-    if "content" in reply:
-        content = reply["content"]["application/json"]
+    content = reply.get("content", {}).get("application/json")
+    if content is not None:
         more = _members(content["schema"], components, sent=False)
         described = f"{headers}</h4><pre tabindex=0>{_example(content)}</pre>{more}"
+    elif "content" in reply:
+        described = f", {', '.join(map(escape, reply['content']))}{headers}</h4><p>{escape(reply['description'])}.</p>"
     else:
         described = f", without a body{headers}</h4>"
     errors = ", ".join(each for each in operation["responses"] if each >= "400")

@@ -1,0 +1,1 @@
+"""Server-sent events: changes of entities, sent to clients while they happen."""
