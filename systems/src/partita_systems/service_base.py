@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from hashlib import sha256
 from typing import Any, TypeVar
 
 from partita import Get, Store, new_id
@@ -45,3 +46,14 @@ def ids_from(random_bits: Callable[[int], int]) -> MakeId:
     'c_01JGFJJZ000000000000000007'
     """
     return lambda prefix, now: new_id(prefix, now, random_bits)
+
+
+def derived_id(prefix: str, at: datetime, *cause: str) -> str:
+    """An id that follows from its cause: the same whenever it is made again, and sorted by time like every other.
+
+    >>> from datetime import UTC
+    >>> derived_id("n", datetime(2025, 1, 1, tzinfo=UTC), "like", "p_1", "u_1")
+    'n_01JGFJJZ00KYS41BC64NB827W6'
+    """
+    digest = sha256("\0".join(cause).encode()).digest()
+    return new_id(prefix, at, lambda bits: int.from_bytes(digest) >> (len(digest) * 8 - bits))

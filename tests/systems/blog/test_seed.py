@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from partita import Store, connect
+from partita import Store, connect, settle
 from partita.store.seeding import is_loaded, load
 from partita_systems.blog import design as d
+from partita_systems.blog.consumers import notifications
 from partita_systems.blog.seed import steps, total
 from tests.systems.blog.conftest import disk
 
@@ -47,6 +48,7 @@ def test_counters_and_lists_of_the_demo_data_are_exact(db: Store) -> None:
     load(db, "blog", steps(1, 1))
     assert is_loaded(db, "blog", total(1))
     assert load(db, "blog", steps(1, 1)) == 0
+    settle(db, notifications)
     kinds = Counter(item["entityType"]["S"] for item in disk(db))
     assert 200 < sum(kinds.values()) < 1_000
     assert kinds.keys() == {model.type_name for model in d.design.models}

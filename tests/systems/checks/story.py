@@ -3,6 +3,7 @@
 from partita import LimitReached, NotUnique
 from partita_systems.checks import design as d
 from partita_systems.checks.service import Checks
+from tests.systems.checks.running import run_due
 from tests.systems.story_recorder import StoryRecorder, counted_ids
 
 ANA = "ana"
@@ -58,7 +59,7 @@ def _failing(story: StoryRecorder, checks: Checks, page: str) -> None:
     story("The page goes down. After three failures in a row the check is FAILED and runs half as often.")
     for _ in range(d.FAILURES_IN_A_ROW):
         story.advance(minutes=1)
-        checks.run_due(lambda _: DOWN)
+        run_due(checks, lambda _: DOWN)
     check = checks.db.one(d.check(page))
     story.show(f"{check.status}, due again in {(check.due_at - checks.now()).seconds} seconds")
 

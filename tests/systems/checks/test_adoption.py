@@ -11,6 +11,7 @@ from partita_systems.checks.adoption import adopt
 from partita_systems.checks.service import Checks
 from tests.store.conftest import fresh
 from tests.systems.checks.conftest import DOWN, UP, Clock, add, disk, put
+from tests.systems.checks.running import run_due
 
 pytestmark = pytest.mark.slow
 
@@ -97,7 +98,7 @@ def test_adopted_items_are_due_counted_and_guarded(example: Store, checks: Check
     assert [each.check_id for each in example(d.due_checks(checks.now()))] == ["abcdef"]
     with pytest.raises(NotUnique):
         checks.register("USER@example.com")
-    assert checks.run_due(lambda _: UP) == 1
+    assert run_due(checks, lambda _: UP) == 1
     assert adoption_result(example) == (0, 0, 0, 0, [])
 
 
@@ -122,7 +123,7 @@ def test_a_result_of_another_form_can_be_read_and_is_kept_until_the_next_run(
     before = disk(example, "CHECK")[0]["lastResult"]
     assert adoption_result(example)[-1] == []
     assert disk(example, "CHECK")[0]["lastResult"] == before
-    assert checks.run_due(lambda _: UP) == 1
+    assert run_due(checks, lambda _: UP) == 1
     assert example.one(d.check("abcdef")).last_result == UP
 
 
@@ -130,11 +131,11 @@ def test_an_old_check_that_failed_stays_failed_until_a_good_run(db: Store, check
     document_user(db)
     document_check(db, status="FAILED")
     assert adoption_result(db)[-1] == []
-    checks.run_due(lambda _: DOWN)
+    run_due(checks, lambda _: DOWN)
     failed = db.one(d.check("abcdef"))
     assert (failed.status, failed.failures) == (d.CheckStatus.FAILED, 4)
     clock.passes(hours=6)
-    checks.run_due(lambda _: UP)
+    run_due(checks, lambda _: UP)
     assert db.one(d.check("abcdef")).status == d.CheckStatus.ACTIVE
 
 
@@ -204,7 +205,7 @@ def test_adoption_leaves_our_own_items_unchanged(db: Store, checks: Checks) -> N
     user = checks.register("a@example.com")
     add(checks, user.user_id)
     checks.pause(add(checks, user.user_id).check_id)
-    checks.run_due(lambda _: DOWN)
+    run_due(checks, lambda _: DOWN)
     before = disk(db, "USER"), disk(db, "CHECK")
     assert adoption_result(db) == (0, 0, 0, 0, [])
     assert (disk(db, "USER"), disk(db, "CHECK")) == before

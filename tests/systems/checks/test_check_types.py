@@ -15,6 +15,7 @@ from partita_systems.checks.probes import Prober
 from partita_systems.checks.service import Checks
 from tests.rest.client import Client
 from tests.systems.checks.conftest import UP, disk
+from tests.systems.checks.running import run_due
 from tests.systems.checks.test_adoption import document_check, document_user
 
 
@@ -41,7 +42,7 @@ def test_a_type_from_outside_is_created_and_run(port: CheckKind, ana: Client, ch
     new = {"url": "https://example.com/", "checkType": "PORT", "delayMs": 60_000, "attributes": {"maxPort": 80}}
     created = ana.post("/checks", new)
     assert (created.status, created.json["checkType"]) == (201, "PORT")
-    assert checks.run_due(Prober()) == 1
+    assert run_due(checks, Prober()) == 1
     found = ana.get(f"/checks/{created.json['checkId']}").json
     assert found["lastResult"] == found["lastResult"] | {"status": "UP", "responseTime": 80}
     assert {"checkType": "PORT", "attributes": ["maxPort"]} in ana.get("/types").json["items"]
@@ -61,7 +62,7 @@ def test_its_attributes_are_validated_as_those_of_other_types(port: CheckKind, a
 def test_an_error_of_its_probe_is_down_with_the_reason(port: CheckKind, checks: Checks, db: Store) -> None:
     user = checks.register("a@example.com").user_id
     check = checks.add(user, "https://broken.example/", "PORT", 60_000, {"maxPort": 1})
-    checks.run_due(Prober())
+    run_due(checks, Prober())
     result = db.one(d.check(check.check_id)).last_result
     assert result is not None
     assert (result.status, result.reason) == ("DOWN", "the port is closed")
@@ -99,7 +100,7 @@ def test_a_check_of_other_code_with_an_unknown_type_is_read_and_left_alone(
     document_check(db, PK="fax", checkType="FAX", attributes={"number": "1"}, **due)
     before = disk(db, "CHECK")
     assert checks.claim(10) == []
-    assert checks.run_due(Prober()) == 0
+    assert run_due(checks, Prober()) == 0
     assert disk(db, "CHECK") == before
     admin = anonymous.by("root", "admin")
     assert admin.get("/checks/fax").json["attributes"] == {"number": "1"}

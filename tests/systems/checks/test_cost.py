@@ -10,6 +10,7 @@ from partita import Get, Query, Store
 from partita_systems.checks import design as d
 from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import UP, Clock, add, disk
+from tests.systems.checks.running import run_due
 from tests.systems.cost import ONE_READ, costs, put_unchecked
 
 pytestmark = pytest.mark.slow
@@ -23,15 +24,19 @@ def calls(checks: Checks, clock: Clock) -> dict[str, Get[Any] | Query[Any]]:
     """Every pattern with arguments that find something."""
     user = checks.register("ana@example.com").user_id
     check = add(checks, user).check_id
-    assert checks.run_due(lambda _: UP) == 1
+    assert run_due(checks, lambda _: UP) == 1
     checks.pause(add(checks, user).check_id)
     at = clock()
+    address = "https://example.com/"
+    alert = d.Alert(check_id=check, at=at, kind=d.AlertKind.FAILED, url=address, recipient="ana@example.com")
+    checks.db.create(alert)
     every: list[Get[Any] | Query[Any]] = [
         *(d.user(user), d.users_by_email("ana@example.com")),
         *(d.check(check), d.checks_of_user(user)),
         d.checks_by_type_and_status(d.CheckType.AVAILABILITY, d.CheckStatus.PAUSED),
         d.due_checks(at + timedelta(hours=1)),
         *(d.results(check), d.results_between(check, at - timedelta(days=1), at), d.result(check, at)),
+        *(d.alerts(check), d.alert(check, at)),
     ]
     return {call.read.name: call for call in every}
 

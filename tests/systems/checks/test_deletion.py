@@ -9,6 +9,7 @@ from partita import InvalidValue, Store, connect
 from partita_systems.checks import design as d
 from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import UP, Clock, add, disk
+from tests.systems.checks.running import run_due
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +19,7 @@ def test_deleting_a_user_deletes_checks_and_results(checks: Checks, db: Store) -
     other = add(checks, checks.register("b@example.com").user_id)
     for _ in range(5):
         add(checks, user.user_id)
-    assert checks.run_due(lambda _: UP) == 6
+    assert run_due(checks, lambda _: UP) == 6
     checks.remove_user(user.user_id)
     assert {item["PK"]["S"] for item in disk(db, "CHECK")} == {other.check_id, f"RESULT#{other.check_id}"}
     again = checks.register("A@example.com", user_id=user.user_id)

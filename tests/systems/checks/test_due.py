@@ -10,6 +10,7 @@ from partita_systems.checks import design as d
 from partita_systems.checks.service import Checks
 from tests.rest.client import Client
 from tests.systems.checks.conftest import DOWN, UP, Clock, add
+from tests.systems.checks.running import run_due
 
 HOUR = 3_600_000
 
@@ -18,7 +19,7 @@ HOUR = 3_600_000
 def check(checks: Checks, clock: Clock) -> d.Check:
     """A check that runs every hour and has just run."""
     created = add(checks, checks.register("ana@example.com", user_id="ana").user_id, HOUR)
-    assert checks.run_due(lambda _: UP) == 1
+    assert run_due(checks, lambda _: UP) == 1
     clock.passes(minutes=10)
     assert checks.claim(10) == []
     return created
@@ -65,7 +66,7 @@ def test_a_resumed_check_is_due_at_once(checks: Checks, check: d.Check) -> None:
 def test_another_address_forgets_the_failures_of_the_last_one(checks: Checks, check: d.Check, clock: Clock) -> None:
     for _ in range(d.FAILURES_IN_A_ROW):
         clock.passes(hours=6)
-        checks.run_due(lambda _: DOWN)
+        run_due(checks, lambda _: DOWN)
     assert checks.db.one(d.check(check.check_id)).status == d.CheckStatus.FAILED
     changed = checks.change(check.check_id, url="https://example.org/")
     assert (changed.status, changed.failures, changed.due_at) == (d.CheckStatus.ACTIVE, 0, clock())
@@ -103,7 +104,7 @@ def test_a_change_over_http_answers_with_the_new_due_time(ana: Client, runner: C
 def test_a_run_is_not_an_edit(checks: Checks, check: d.Check, clock: Clock) -> None:
     before = checks.db.one(d.check(check.check_id))
     clock.passes(hours=1)
-    checks.run_due(lambda _: DOWN)
+    run_due(checks, lambda _: DOWN)
     after = checks.db.one(d.check(check.check_id))
     assert (after.updated_at, after.created_at) == (before.updated_at, before.created_at)
     assert after.last_executed_at == clock()

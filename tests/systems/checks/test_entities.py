@@ -36,6 +36,11 @@ ENTITIES: dict[type[Any], tuple[Any, Key, dict[str, Any]]] = {
         lambda e: d.result(e.check_id, e.at),
         {"outcome": DOWN},
     ),
+    d.Alert: (
+        d.Alert(check_id="c0", at=AT, kind=d.AlertKind.FAILED, url="https://example.com/", recipient="u0@example.com"),
+        lambda e: d.alert(e.check_id, e.at),
+        {"reason": "HTTP status 500"},
+    ),
 }
 
 

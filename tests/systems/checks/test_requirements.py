@@ -10,6 +10,7 @@ from partita_systems.checks import design as d
 from partita_systems.checks import service
 from partita_systems.checks.service import LEASE, Checks
 from tests.systems.checks.conftest import DOWN, UP, Clock, add, disk
+from tests.systems.checks.running import run_due
 
 # names on disk ----------------------------------------------------------------------------------------------------
 
@@ -202,7 +203,7 @@ def test_a_check_paused_while_it_runs_stays_paused(checks: Checks, db: Store) ->
 def test_a_result_is_in_no_index_and_not_among_the_user_s_checks(checks: Checks, db: Store, clock: Clock) -> None:
     user = checks.register("a@example.com")
     check = add(checks, user.user_id)
-    assert checks.run_due(lambda _: UP) == 1
+    assert run_due(checks, lambda _: UP) == 1
     assert [each.check_id for each in db(d.checks_of_user(user.user_id))] == [check.check_id]
     (result,) = [item for item in disk(db, "CHECK") if str(item["PK"]["S"]).startswith("RESULT#")]
     assert not result.keys() & {"userid", "checkType", "status", "dueShard", "dueAt"}
@@ -211,9 +212,9 @@ def test_a_result_is_in_no_index_and_not_among_the_user_s_checks(checks: Checks,
 
 def test_results_expire_and_are_deleted_with_their_check(checks: Checks, db: Store, clock: Clock) -> None:
     check = add(checks, checks.register("a@example.com").user_id)
-    checks.run_due(lambda _: UP)
+    run_due(checks, lambda _: UP)
     clock.passes(days=29)
-    checks.run_due(lambda _: UP)
+    run_due(checks, lambda _: UP)
     assert len(list(db(d.results(check.check_id)))) == 2
     clock.passes(days=2)
     assert len(list(db(d.results(check.check_id)))) == 1
@@ -226,12 +227,12 @@ def test_three_failures_set_failed_with_back_off_and_recovery_sets_active(
 ) -> None:
     check = add(checks, checks.register("a@example.com").user_id, delay_ms=60_000)
     for expected, wait in ((d.CheckStatus.ACTIVE, 60), (d.CheckStatus.ACTIVE, 60), (d.CheckStatus.FAILED, 120)):
-        assert checks.run_due(lambda _: DOWN) == 1
+        assert run_due(checks, lambda _: DOWN) == 1
         stored = db.one(d.check(check.check_id))
         assert stored.status == expected
         assert stored.due_at == clock() + timedelta(seconds=wait)
         clock.passes(seconds=wait)
-    checks.run_due(lambda _: UP)
+    run_due(checks, lambda _: UP)
     recovered = db.one(d.check(check.check_id))
     assert recovered.status == d.CheckStatus.ACTIVE
     assert recovered.failures == 0
@@ -242,9 +243,9 @@ def test_uptime_and_latency_are_those_of_the_window(checks: Checks, clock: Clock
     check = add(checks, checks.register("a@example.com").user_id, delay_ms=60_000)
     for outcome in (DOWN, UP, UP, DOWN):
         clock.passes(minutes=1)
-        checks.run_due(lambda _, outcome=outcome: outcome)  # type: ignore[misc]
+        run_due(checks, lambda _, outcome=outcome: outcome)  # type: ignore[misc]
     whole = checks.uptime(check.check_id, timedelta(hours=1))
-    assert (whole.runs, whole.share, whole.mean_ms) == (4, 0.5, 250.0)
+    assert (whole.runs, whole.share, whole.mean_ms, whole.p95_ms) == (4, 0.5, 250.0, 250.0)
     assert (whole.since, whole.whole) == (clock() - timedelta(hours=1), True)
     assert checks.uptime(check.check_id, timedelta(minutes=2)).runs == 3
 
@@ -256,7 +257,7 @@ def test_uptime_reads_a_bounded_number_of_runs_and_reports_it(
     monkeypatch.setattr(service, "MAX_RUNS", 3)
     for outcome in (DOWN, DOWN, UP, UP, DOWN):
         clock.passes(minutes=1)
-        checks.run_due(lambda _, outcome=outcome: outcome)  # type: ignore[misc]
+        run_due(checks, lambda _, outcome=outcome: outcome)  # type: ignore[misc]
     with db.measure() as used:
         found = checks.uptime(check.check_id, timedelta(hours=1))
     assert (found.runs, found.share, found.whole) == (3, 2 / 3, False)

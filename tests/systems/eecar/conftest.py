@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,8 +13,10 @@ from partita.dynamodb.requests import PutItem, Scan
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita_systems.eecar import design as d
+from partita_systems.eecar import ports
 from partita_systems.eecar.api import api
 from partita_systems.eecar.categories import Category
+from partita_systems.eecar.objects import ObjectStore
 from partita_systems.eecar.service import Eecar
 from tests.rest.client import Client
 from tests.store.clocks import Clock
@@ -33,6 +36,15 @@ def db(clock: Clock) -> Iterator[Store]:
         store = Store(backend, d.design, clock=clock, sleep=lambda _: None)
         store.create_tables()
         yield store
+
+
+@pytest.fixture(autouse=True)
+def objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
+    """The archive of vectors, in a folder of the test."""
+    monkeypatch.setenv("EECAR_OBJECTS", str(tmp_path / "objects"))
+    ports.objects.cache_clear()
+    yield ports.objects()
+    ports.objects.cache_clear()
 
 
 @pytest.fixture

@@ -47,6 +47,7 @@ def calls(eecar: Eecar, clock: Clock) -> dict[str, Get[Any] | Query[Any]]:
     told = eecar.notifications.send(a_notification(clock))
     (usage,) = eecar.db(d.usages(part.part_id))
     eecar.db.put(d.Adopted(at=clock()))
+    eecar.notifications.choose(d.PartySettings(party_id=BUYER, language="en"))
     every: list[Get[Any] | Query[Any]] = [
         *(d.parts_in_category(Category.BATTERY), d.active_needs_of_company(MAKER)),
         *(d.received_proposals(SELLER, "pending"), d.most_hit_matches(), d.watches_of_buyer(BUYER, "active")),
@@ -58,13 +59,14 @@ def calls(eecar: Eecar, clock: Clock) -> dict[str, Get[Any] | Query[Any]]:
         d.watching_categories([Category.BATTERY, ANY]),
         *(d.proposal(proposal.proposal_id), d.sent_proposals(BUYER, "pending")),
         *(d.notification(told.notification_id), d.notifications(BUYER), d.unread_notifications(BUYER)),
-        *(d.triggers(watch.watch_id), d.adopted(), d.needs_in(["active", "cancelled"])),
+        *(d.triggers(watch.watch_id), d.adopted(), d.needs_in(["active", "cancelled"]), d.party_settings(BUYER)),
         *(d.parts_in_categories([Category.BATTERY, Category("battery")]), d.received_proposals_in(SELLER, d.OPEN)),
         *(d.sent_proposals_in(BUYER, d.OPEN), d.watches_of_buyer_in(BUYER, ["active", "triggered"])),
     ]
     return {call.read.name: call for call in every}
 
 
+SEARCHES = {"parts_by_meaning", "parts_by_meaning_in", "similar_queries"}
 # One Query for each of two values
 MERGED = "watching_categories needs_in parts_in_categories received_proposals_in sent_proposals_in watches_of_buyer_in"
 
@@ -90,11 +92,13 @@ def crowd(clock: Clock) -> Iterator[Any]:
         yield a_proposal(part, proposal_id=f"o_{number}", from_company_id=party, to_company_id=f"{party}b")
         yield d.SenderEntry(proposal_id=f"o_{number}", from_company_id=party, status="pending", created_at=clock())
         yield a_notification(clock, notification_id=f"t_{number}", recipient_id=party)
+        yield d.PartySettings(party_id=party)
+        yield d.Triggering(part_id=part_id, position="", created_at=clock())
 
 
 def test_every_pattern_costs_one_read_with_a_hundred_times_more_data(eecar: Eecar, db: Store, clock: Clock) -> None:
     every = calls(eecar, clock)
-    assert every.keys() == d.design.patterns.keys()
+    assert every.keys() == d.design.patterns.keys() - SEARCHES
     expected = dict.fromkeys(every, ONE_READ) | dict.fromkeys(MERGED.split(), (2, 1.0))
     before = len(disk(db))
     assert costs(db, every.values()) == expected
@@ -105,6 +109,19 @@ def test_every_pattern_costs_one_read_with_a_hundred_times_more_data(eecar: Eeca
     with db.measure() as used:
         assert len(db(d.most_hit_matches()).page(10).items) == 10
     assert (used.requests, used.reads) == ONE_READ
+
+
+def test_a_search_is_one_request_and_reads_no_item(db: Store) -> None:
+    vector = [1.0] * d.DIMENSION
+    for search in (
+        d.parts_by_meaning(vector, Category.BATTERY, "m"),
+        d.parts_by_meaning_in(vector, Category.BATTERY, "m", d.PartCondition.USED),
+        d.similar_queries(vector, "m"),
+    ):
+        assert search.read.name in SEARCHES
+        with db.measure() as used:
+            assert db(search) == []
+        assert (used.requests, used.reads) == (1, 0.0)
 
 
 def test_a_page_of_twenty_parts_is_read_from_summaries(eecar: Eecar, db: Store) -> None:
@@ -136,11 +153,11 @@ def test_operations_cost_their_stated_number_of_requests(eecar: Eecar, db: Store
 
     assert requests(lambda: eecar.parts.offer(a_part(), spec=a_spec(), usages=[a_usage(), a_usage()])) == 1
     part = eecar.parts.offer(a_part())
-    assert requests(lambda: eecar.proposals.create(a_proposal(part))) == 2
+    assert requests(lambda: eecar.proposals.create(a_proposal(part))) == 3
     created = eecar.proposals.create(a_proposal(part))
-    assert requests(lambda: eecar.proposals.answer(created.proposal_id, SELLER, "accepted", version=1)) == 3
+    assert requests(lambda: eecar.proposals.answer(created.proposal_id, SELLER, "accepted", version=1)) == 4
     assert requests(lambda: eecar.watches.add(a_watch())) == 1
     watch = eecar.watches.add(a_watch())
-    assert requests(lambda: eecar.watches.trigger(watch.watch_id, part, 0.9)) == 2
+    assert requests(lambda: eecar.watches.trigger(watch.watch_id, part, 0.9)) == 3
     eecar.matches.cache(a_match(clock, catalogue=eecar.matches.catalogue_versions([Category.BATTERY])))
     assert requests(lambda: eecar.matches.lookup("h1")) == 2

@@ -40,6 +40,16 @@ EACH: dict[type[Any], tuple[Make, Callable[[Any], Get[Any]], dict[str, Any]]] = 
         lambda _: d.adopted(),
         {"at": datetime(2030, 1, 1, tzinfo=UTC)},
     ),
+    d.PartySettings: (
+        lambda *_: d.PartySettings(party_id=BUYER),
+        lambda e: d.party_settings(e.party_id),
+        {"language": "en"},
+    ),
+    d.Triggering: (
+        lambda *args: d.Triggering(part_id="p_1", position="w_1", created_at=args[2]()),
+        lambda e: get(d.Triggering, e.part_id),
+        {"position": "w_2"},
+    ),
     d.SellerEntry: (
         lambda part, _, clock: d.SellerEntry(part_id="p_bare", seller_id=SELLER, created_at=clock()),
         lambda e: get(d.SellerEntry, e.part_id),

@@ -317,7 +317,11 @@ def test_concurrent_first_specs_in_threads_all_succeed(eecar: Eecar, battery: d.
 
 
 def test_every_change_answers_with_the_new_state() -> None:
-    silent = [f"{each.method} {each.path}" for each in api.routes if each.result is None and each.method != "DELETE"]
+    silent = [
+        f"{each.method} {each.path}"
+        for each in api.routes
+        if each.result is None and each.method in ("POST", "PUT", "PATCH")
+    ]
     assert silent == []
 
 

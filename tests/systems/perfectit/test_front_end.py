@@ -86,7 +86,11 @@ def test_a_vote_on_a_comment_answers_with_its_score(perfectit: PerfectIt, me: Cl
 
 
 def test_every_change_answers_with_the_new_state() -> None:
-    silent = [f"{each.method} {each.path}" for each in api.routes if each.result is None and each.method != "DELETE"]
+    silent = [
+        f"{each.method} {each.path}"
+        for each in api.routes
+        if each.result is None and each.method in ("POST", "PUT", "PATCH")
+    ]
     assert silent == []
 
 

@@ -10,5 +10,6 @@ system = System(
     api="partita_systems.blog.api:api",
     seed="partita_systems.blog.seed",
     adopt="partita_systems.blog.adoption:adopt",
+    consumers="partita_systems.blog.consumers",
     page=Path(__file__).with_name("page.md"),
 )

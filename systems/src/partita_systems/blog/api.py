@@ -315,6 +315,7 @@ def remove_category(service: Blog, category_id: str, match: IfMatch) -> None:
 # Notifications
 
 api.expose_list("/users/{user_id}/notifications", d.notifications, who=caller_is("user_id"), include=[ACTOR, POST])
+api.expose_events("/users/{user_id}/notifications/events", d.Notification, who=caller_is("user_id"))
 
 
 @api.get("/users/{user_id}/notifications/{notification_id}", who=caller_is("user_id"))

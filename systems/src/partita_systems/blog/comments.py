@@ -57,9 +57,17 @@ class Comments(ServiceBase):
     def find_in_table(self, comment_id: str) -> d.Comment | d.Reply:
         """The current comment or reply, read from the table; an item under an old key moves to the current one."""
         found = self.find(comment_id)
+        same_text = F.content.is_absent() if found.content is None else F.content == found.content
+        with suppress(ConditionFailed):  # edited meanwhile, which has moved it
+            if isinstance(found, d.Reply):
+                with self.db.change(_reply_key(found), when=same_text) as reply:
+                    reply.content = found.content
+            else:
+                with self.db.change(_comment_key(found), when=same_text) as comment:
+                    comment.content = found.content
         if isinstance(found, d.Reply):
-            return self.db.update(_reply_key(found), lambda reply: None)
-        return self.db.update(_comment_key(found), lambda comment: None)
+            return self.db.one(_reply_key(found), consistent=True)
+        return self.db.one(_comment_key(found), consistent=True)
 
     def edit(self, comment_id: str, content: str, when: Condition | None = None) -> d.Comment | d.Reply:
         """Replace the text; returns the comment or reply after the edit."""

@@ -10,7 +10,6 @@ from functools import partial
 from random import Random
 
 from partita import AlreadyExists, NotFound, SeedStep, Store
-from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
 from partita_systems.seed_steps import seeded_random, store_at
 from partita_systems.service_base import ids_from
@@ -150,13 +149,10 @@ class _Seed:
         comment_id = self.id("c", moment, event)
         for number in range(random.randrange(3)):
             later = moment + timedelta(minutes=20 * (number + 1))
-            answer, notice = f"{event}, reply {number}", f"{event}, notice {number}"
+            answer = f"{event}, reply {number}"
             text = random.choice(REPLIES)
             with suppress(AlreadyExists, NotFound):
                 self.at(db, later, answer).comments.reply(comment_id, answering, text)
-            with suppress(AlreadyExists):
-                reply_id = self.id("r", later, answer)
-                self.at(db, later, notice).notify(author, d.NotificationType.REPLY, answering, post_id, reply_id)
         if random.random() < 0.1:
             with suppress(NotFound):
                 self.at(db, moment + timedelta(days=1), event).comments.delete(comment_id)

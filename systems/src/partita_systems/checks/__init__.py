@@ -10,5 +10,7 @@ system = System(
     api="partita_systems.checks.api:api",
     seed="partita_systems.checks.seed",
     adopt="partita_systems.checks.adoption:adopt",
+    consumers="partita_systems.checks.consumers",
+    jobs="partita_systems.checks.jobs:jobs",
     page=Path(__file__).with_name("page.md"),
 )

@@ -142,6 +142,8 @@ def uptime(service: Checks, check_id: str, days: b.Days = 7) -> Uptime:
 
 
 api.expose_list("/checks/{check_id}/results", d.results, who=owner | admin, on=d.check)
+api.expose_events("/checks/{check_id}/results/events", d.Result, who=owner | admin, on=d.check)
+api.expose_list("/checks/{check_id}/alerts", d.alerts, who=owner | admin, on=d.check)
 
 
 # Runners

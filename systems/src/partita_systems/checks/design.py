@@ -15,6 +15,7 @@ from partita import (
     F,
     Index,
     InKey,
+    Internal,
     Item,
     Items,
     Keys,
@@ -60,6 +61,11 @@ class CheckStatus(OpenEnum):
     ACTIVE = "ACTIVE"
     PAUSED = "PAUSED"
     FAILED = "FAILED"
+
+
+class AlertKind(OpenEnum):
+    FAILED = "FAILED"
+    RECOVERED = "RECOVERED"
 
 
 class Outcome(msgspec.Struct, kw_only=True, rename="camel"):
@@ -116,6 +122,7 @@ checks = Table(
     sk="SK",
     naming="camel",
     ttl="ttl",
+    stream="NEW_AND_OLD_IMAGES",
     indexes=(
         Index("UserCheckIndex", "userid", "PK"),
         Index("TypeStatusIndex", "checkType", "status", project=(CheckSummary,)),
@@ -137,6 +144,7 @@ class Check(CheckSummary, Entity, table=checks, key=("{check_id}", "CHECK")):
     of_user = Keys("UserCheckIndex")
     due = Keys("DueIndex", "{check_id:shard(4)}", when=F.status.is_in(CheckStatus.ACTIVE, CheckStatus.FAILED))
     history = Owns(lambda: Result)
+    alerts = Owns(lambda: Alert)
 
     def __post_init__(self) -> None:
         """Items of other code lack `dueAt` and `failures`: both are derived."""
@@ -153,6 +161,19 @@ class Result(Entity, table=checks, key=("RESULT#{check_id}", "{at}")):
     check_id: Annotated[str, InKey()]
     at: Annotated[datetime, InKey()]
     outcome: Outcome
+
+    expiry = Expires("at", after=KEEP_RESULTS)
+
+
+class Alert(Entity, table=checks, key=("ALERT#{check_id}", "{at}")):
+    """A check has failed or recovered with its run at this time."""
+
+    check_id: Annotated[str, InKey()]
+    at: Annotated[datetime, InKey()]
+    kind: AlertKind
+    url: str
+    reason: fields.FreeText | None = None
+    recipient: Annotated[str, Internal()]
 
     expiry = Expires("at", after=KEEP_RESULTS)
 
@@ -189,6 +210,15 @@ def results(check_id: str) -> Items[Result]:
 
 @pattern
 def result(check_id: str, at: datetime) -> Item[Result]: ...
+
+
+@pattern(query(Alert).newest_first())
+def alerts(check_id: str) -> Items[Alert]:
+    """The alerts of a check, newest first."""
+
+
+@pattern
+def alert(check_id: str, at: datetime) -> Item[Alert]: ...
 
 
 design = prove("checks", users, checks)

@@ -4,14 +4,17 @@ The host is resolved once, its address is checked, and the connection uses the s
 differently a moment later cannot bypass the check (DNS rebinding). Every redirect is checked in the same way.
 """
 
+import codecs
 import ipaddress
 import os
+import re
 import socket
 import ssl
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from partita import ConfigurationError
@@ -20,6 +23,13 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolve = Callable[[str, int], list[str]]
 SETTING = "CHECKS_ALLOWED_NETWORKS"
+_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_CHARSET = re.compile(r"""charset\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
+_META_BYTES = 4096  # in which browsers look for a <meta>, and a few more
+_DECODERS = {"gzip": 31, "x-gzip": 31, "deflate": 47}  # window bits: gzip, or either header
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")  # leads to whatever the network's translator decides
+_SIX_TO_FOUR = ipaddress.ip_network("2002::/16")
 _REDIRECTS = {301, 302, 303, 307, 308}
 _CHUNK = 64 * 1024
 _UNQUOTED = "%/?:@!$&'()*+,;=~"  # characters of a path and a query that need no quoting (RFC 3986)
@@ -31,9 +41,36 @@ class FetchError(Exception):
 
 @dataclass(frozen=True)
 class FetchedPage:
+    """A page as it was sent; `text` is its body, decoded."""
+
     status: int
     body: bytes
     milliseconds: int
+    content_type: str = ""
+
+    @property
+    def text(self) -> str:
+        """The body by its byte order mark, the charset of its header or its `<meta>`, or else as UTF-8."""
+        for mark, name in _MARKS.items():
+            if self.body.startswith(mark):
+                return self.body[len(mark) :].decode(name, "replace")
+        for declared in (_CHARSET.search(self.content_type), _CHARSET.search(self._head())):
+            if declared is not None and (codec := _codec(declared[1])) is not None:
+                return self.body.decode(codec, "replace")
+        return self.body.decode("utf-8", "replace")
+
+    def _head(self) -> str:
+        head = self.body[:_META_BYTES].decode("latin-1")
+        return "".join(tag for tag in head.split("<")[1:] if tag[:4].lower() == "meta")
+
+
+def _codec(name: str) -> str | None:
+    """The Python codec of a text encoding; None for an unknown one, or one that is not of text."""
+    try:
+        found = codecs.lookup(name)
+        return found.name if found._is_text_encoding else None
+    except LookupError:
+        return None
 
 
 def resolve_host(host: str, port: int) -> list[str]:
@@ -44,19 +81,28 @@ def resolve_host(host: str, port: int) -> list[str]:
 
 def is_public(address: Address) -> bool:
     """Whether an address is public: not private, loopback, link-local, multicast or reserved."""
-    mapped = _unmapped(address)
-    return bool(mapped.is_global and not mapped.is_multicast)
+    reached = _embedded(address)
+    return bool(reached.is_global and not reached.is_multicast) and address not in _LOCAL_NAT64
 
 
-def _unmapped(address: Address) -> Address:
-    """The IPv4 address inside an IPv6 one, or the address itself."""
-    return getattr(address, "ipv4_mapped", None) or address
+def _embedded(address: Address) -> Address:
+    """The IPv4 address that an IPv6 one leads to: mapped, compatible, NAT64 or 6to4; or else the address itself."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
+    number = int(address)
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address in _NAT64 or (number >> 32 == 0 and number > 1):
+        return ipaddress.IPv4Address(number & 0xFFFFFFFF)
+    if address in _SIX_TO_FOUR:
+        return ipaddress.IPv4Address(number >> 80 & 0xFFFFFFFF)
+    return address
 
 
 def allowed_by_operator() -> Callable[[Address], bool]:
     """Public addresses, and those in the networks that the operator has set: `CHECKS_ALLOWED_NETWORKS=10.0.0.0/8`."""
     networks = [_network(each.strip()) for each in os.environ.get(SETTING, "").split(",") if each.strip()]
-    return lambda address: is_public(address) or any(_unmapped(address) in network for network in networks)
+    return lambda address: is_public(address) or any(_embedded(address) in network for network in networks)
 
 
 def _network(text: str) -> Network:
@@ -83,26 +129,31 @@ class Fetcher:
         """The page after redirects; its body is truncated to `max_bytes`."""
         start = self.timer()
         for _ in range(self.max_redirects + 1):
-            status, location, body = self._request(url, start + self.seconds)
+            status, headers, body = self._request(url, start + self.seconds)
+            location = headers.get("Location")
             if status in _REDIRECTS and location:
                 url = _redirect_target(url, location)
                 continue
-            return FetchedPage(status, body, round((self.timer() - start) * 1000))
+            return FetchedPage(status, body, round((self.timer() - start) * 1000), headers.get("Content-Type", ""))
         raise FetchError(f"more than {self.max_redirects} redirects")
 
-    def _request(self, url: str, deadline: float) -> tuple[int, str | None, bytes]:
+    def _request(self, url: str, deadline: float) -> tuple[int, HTTPMessage, bytes]:
         parts = _parts(url)
         connection: HTTPConnection | None = None
         try:
             connection = self._connect(parts, deadline)
             path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-            headers = {"Host": _in_ascii(parts.netloc.rpartition("@")[2]), "User-Agent": "partita"}
+            headers = {
+                "Host": _in_ascii(parts.netloc.rpartition("@")[2]),
+                "User-Agent": "partita",
+                "Accept-Encoding": "gzip, deflate",
+            }
             connection.request("GET", quote(path, _UNQUOTED), headers=headers)
             response = connection.getresponse()
-            return response.status, response.getheader("Location"), self._body(connection, response, deadline)
+            return response.status, response.headers, self._body(connection, response, deadline)
         except TimeoutError:
             raise FetchError(f"no answer within {self.seconds:g} seconds") from None
-        except (OSError, HTTPException, ValueError) as error:
+        except (OSError, HTTPException, ValueError, zlib.error) as error:
             raise FetchError(f"{type(error).__name__}: {error}") from None
         finally:
             if connection is not None:
@@ -123,14 +174,18 @@ class Fetcher:
         return connection
 
     def _body(self, connection: HTTPConnection, response: HTTPResponse, deadline: float) -> bytes:
-        body = b""
-        while len(body) < self.max_bytes:
+        """The body, decompressed, of which no more than `max_bytes` are read."""
+        window = _DECODERS.get(response.getheader("Content-Encoding", "").strip().lower())
+        decoder = None if window is None else zlib.decompressobj(window)
+        body, taken = b"", 0
+        while len(body) < self.max_bytes and taken < self.max_bytes:
             if connection.sock is not None:
                 connection.sock.settimeout(self._remaining(deadline))
-            read = response.read1(min(_CHUNK, self.max_bytes - len(body)))
+            read = response.read1(min(_CHUNK, self.max_bytes - taken))
             if not read:
                 break
-            body += read
+            taken += len(read)
+            body += read if decoder is None else decoder.decompress(read, self.max_bytes - len(body))
         return body
 
     def _remaining(self, deadline: float) -> float:

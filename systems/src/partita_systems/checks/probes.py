@@ -1,17 +1,21 @@
 """Running a check: its type turns a page into an outcome. AVAILABILITY and EBAY are registered here."""
 
 import json
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from html.parser import HTMLParser
 from typing import Any
 
 from partita import InvalidValue
-from partita_systems.checks.check_attributes import AvailabilityAttributes, EbayAttributes
+from partita_systems.checks.check_attributes import PRICE_LIMIT, AvailabilityAttributes, EbayAttributes
 from partita_systems.checks.check_types import CheckKind, Probe, kind_of, register, typed_attributes
 from partita_systems.checks.design import Check, CheckType, Outcome
 from partita_systems.checks.fetching import FetchedPage, Fetcher, FetchError
+
+_OFFERS = {"Offer", "AggregateOffer"}
+_AVAILABLE = {"InStock", "LimitedAvailability", "OnlineOnly"}
+_log = logging.getLogger("partita.checks")
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,9 @@ class Prober:
             return kind_of(check.check_type).probe(check, attributes, self.fetcher)
         except (FetchError, InvalidValue) as error:
             return Outcome(status="DOWN", reason=str(error))
+        except Exception:  # noqa: BLE001 - whatever a page contains, the other checks go on
+            _log.exception("the page of check %s could not be judged", check.check_id)
+            return Outcome(status="DOWN", reason="the page could not be judged")
 
 
 def page_probe(outcome: Callable[[FetchedPage, Any], Outcome]) -> Probe:
@@ -44,7 +51,7 @@ def page_outcome(page: FetchedPage, attributes: AvailabilityAttributes) -> Outco
     """UP if the page answered and contains the keyword, if there is one."""
     if attributes.keyword is None:
         return Outcome(status="UP", response_time=page.milliseconds)
-    found = attributes.keyword in page.body.decode("utf-8", "replace")
+    found = attributes.keyword in page.text
     reason = None if found else f"{attributes.keyword!r} is not on the page"
     return Outcome(
         status="UP" if found else "DOWN", response_time=page.milliseconds, keyword_found=found, reason=reason
@@ -52,13 +59,15 @@ def page_outcome(page: FetchedPage, attributes: AvailabilityAttributes) -> Outco
 
 
 def listing_outcome(page: FetchedPage, attributes: EbayAttributes) -> Outcome:
-    """UP if the listing has an offer in stock for at most the maximum price."""
-    offer = next(offers(page.body.decode("utf-8", "replace")), None)
-    if offer is None:
+    """UP if the listing has an offer that can be bought, for at most the maximum price; the cheapest is recorded."""
+    found = list(offers(page.text))
+    if not found:
         return Outcome(status="DOWN", response_time=page.milliseconds, reason="the page contains no offer")
-    price = _price(offer)
+    available = [each for each in found if _is_available(each)]
+    prices = sorted(price for each in available or found if (price := _price(each)) is not None)
+    price = prices[0] if prices else None
     reason = None
-    if not str(offer.get("availability", "")).endswith("InStock"):
+    if not available:
         reason = "not in stock"
     elif attributes.max_price is not None and (price is None or price > attributes.max_price):
         reason = (
@@ -71,9 +80,7 @@ def listing_outcome(page: FetchedPage, attributes: EbayAttributes) -> Outcome:
 
 def offers(html: str) -> Iterator[dict[str, Any]]:
     """The schema.org offers in a page's JSON-LD."""
-    reader = _JsonLd()
-    reader.feed(html)
-    for text in reader.found:
+    for text in _json_ld(html):
         try:
             yield from _offers_in(json.loads(text))
         except (ValueError, RecursionError):
@@ -85,10 +92,21 @@ def _offers_in(value: Any) -> Iterator[dict[str, Any]]:
         for each in value:
             yield from _offers_in(each)
     elif isinstance(value, dict):
-        if value.get("@type") in ("Offer", "AggregateOffer"):
+        kinds = value.get("@type")
+        if _OFFERS.intersection(_local_names(kinds)):
             yield value
         for each in value.values():
             yield from _offers_in(each)
+
+
+def _local_names(value: Any) -> set[str]:
+    """The names of schema.org in a text or a list of texts, without an address: `https://schema.org/Offer`."""
+    texts = value if isinstance(value, list) else [value]
+    return {each.rstrip("/").rpartition("/")[2] for each in texts if isinstance(each, str)}
+
+
+def _is_available(offer: dict[str, Any]) -> bool:
+    return bool(_AVAILABLE.intersection(_local_names(offer.get("availability"))))
 
 
 def _price(offer: dict[str, Any]) -> Decimal | None:
@@ -96,28 +114,25 @@ def _price(offer: dict[str, Any]) -> Decimal | None:
         price = Decimal(str(offer.get("price", offer.get("lowPrice"))))
     except InvalidOperation:
         return None
-    return price if price.is_finite() else None
+    return price if price.is_finite() and abs(price) < PRICE_LIMIT else None
 
 
-class _JsonLd(HTMLParser):
-    """Collects the text of `<script type="application/ld+json">`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self._inside = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._inside = tag == "script" and ("type", "application/ld+json") in attrs
-        if self._inside:
-            self.found.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = False
-
-    def handle_data(self, data: str) -> None:
-        if self._inside:
-            self.found[-1] += data
+def _json_ld(html: str) -> Iterator[str]:
+    """The texts of `<script type="application/ld+json">`, outside of comments, in any page, however broken it is."""
+    lowered, at = html.lower(), 0
+    while (at := lowered.find("<", at)) >= 0:
+        if lowered.startswith("<!--", at):
+            at = lowered.find("-->", at)
+            if at < 0:
+                return
+        elif lowered.startswith("<script", at):
+            head, end = lowered.find(">", at), lowered.find("</script", at)
+            if head < 0 or end < 0:
+                return
+            if "application/ld+json" in lowered[at:head] and head < end:
+                yield html[head + 1 : end]
+            at = end
+        at += 1
 
 
 AVAILABILITY = register(CheckKind(CheckType.AVAILABILITY.value, AvailabilityAttributes, page_probe(page_outcome)))

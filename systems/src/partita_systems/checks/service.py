@@ -22,7 +22,7 @@ from partita_systems.service_base import ServiceBase
 
 Probe = Callable[[d.Check], d.Outcome]
 
-LEASE = timedelta(minutes=2)
+LEASE = timedelta(minutes=2)  # of a runner that claims several checks at once, over HTTP
 MAX_BACK_OFF = timedelta(hours=6)
 MAX_RUNS = 10_000
 _RUNNABLE = F.status.is_in(d.CheckStatus.ACTIVE, d.CheckStatus.FAILED)
@@ -40,7 +40,7 @@ class Claim:
 
 
 class Uptime(msgspec.Struct, frozen=True, rename="camel"):
-    """The share of successful runs and the mean response time in milliseconds; None without runs.
+    """The share of successful runs, the mean response time and the one that 95 % keep, in ms; None without runs.
 
     `since` is the start of the window or, if `whole` is false, the time of the oldest of the last 10,000 runs.
     """
@@ -48,6 +48,7 @@ class Uptime(msgspec.Struct, frozen=True, rename="camel"):
     runs: int
     share: float | None
     mean_ms: float | None
+    p95_ms: float | None
     since: datetime
     whole: bool
 
@@ -176,21 +177,22 @@ class Checks(ServiceBase):
 
     # Running
 
-    def claim(self, count: int) -> list[Claim]:
-        """Claim up to `count` due checks. Checks of suspended users are postponed by their delay.
+    def claim(self, count: int, lease: timedelta = LEASE, due_at: datetime | None = None) -> list[Claim]:
+        """Claim up to `count` checks that are due, now or at an earlier time.
 
-        Checks of types that are not registered, such as those of other code, are left alone.
+        Checks of suspended users are postponed by their delay. Checks of types that are not registered, such as those
+        of other code, are left alone.
         """
         claimed: list[Claim] = []
         known = check_kinds()
-        for check in self.db(d.due_checks(self.now())):
+        for check in self.db(d.due_checks(due_at or self.now())):
             if len(claimed) == count:
                 break
             if check.check_type.value not in known:
                 continue
             owner = self.db(d.user(check.user_id))
             runs = owner is not None and owner.status not in _NOT_RUN
-            until = self.now() + (LEASE if runs else timedelta(milliseconds=check.delay_ms))
+            until = self.now() + (lease if runs else timedelta(milliseconds=check.delay_ms))
             if self._set_due_at(check, until) and runs:
                 claimed.append(Claim(check, until))
         return claimed
@@ -224,11 +226,6 @@ class Checks(ServiceBase):
             return None
         return result
 
-    def run_due(self, probe: Probe, count: int = 100) -> int:
-        """Claim, probe and record due checks; returns how many were recorded."""
-        claims = self.claim(count)
-        return sum(self.record(claim, probe(claim.check)) is not None for claim in claims)
-
     def uptime(self, check_id: str, window: timedelta) -> Uptime:
         """The uptime over a window that ends now, from at most the last `MAX_RUNS` runs."""
         now = self.now()
@@ -240,6 +237,7 @@ class Checks(ServiceBase):
             runs=len(outcomes),
             share=sum(each.status == "UP" for each in outcomes) / len(outcomes) if outcomes else None,
             mean_ms=sum(times) / len(times) if times else None,
+            p95_ms=sorted(times)[-(-len(times) * 95 // 100) - 1] if times else None,
             since=since,
             whole=page.cursor is None,
         )

@@ -10,5 +10,7 @@ system = System(
     api="partita_systems.eecar.api:api",
     seed="partita_systems.eecar.seed",
     adopt="partita_systems.eecar.adoption:adopt",
+    consumers="partita_systems.eecar.consumers",
+    jobs="partita_systems.eecar.jobs:jobs",
     page=Path(__file__).with_name("page.md"),
 )

@@ -225,6 +225,30 @@ api.expose_list("/matches", d.most_hit_matches, who=signed_in)
 api.expose_delete("/matches/{query_hash}", d.match, who=machines)
 
 
+@api.post("/matches", who=signed_in)
+def match_query(service: Eecar, new: b.NewQuery) -> d.Match:
+    """Find the parts that fit a query, best first; `cut` says that a category has more than the 100 compared."""
+    return service.matching.of_query(new.wanted())
+
+
+@api.get("/matches/similar", who=signed_in)
+def similar_queries(service: Eecar, query: str) -> b.SimilarQueries:
+    """List earlier queries like this one, most similar first."""
+    found = service.matching.similar_queries(query)
+    return b.SimilarQueries(
+        [
+            b.SimilarQuery(each.item.query_hash, each.item.query, round(1 - each.score, 4), each.item.hit_count)
+            for each in found
+        ]
+    )
+
+
+@api.post(NEED + "/matches", who=caller_is("company_id"))
+def match_need(service: Eecar, company_id: str, need_id: str) -> d.Match:
+    """Find the parts that fit a need: category, price and quantity are hard, preferred materials come first."""
+    return service.matching.of_need(company_id, need_id)
+
+
 @api.get("/matches/{query_hash}", who=signed_in)
 def match(service: Eecar, query_hash: str) -> d.Match:
     """Get a cached match; 404 if parts of its categories have changed since."""
@@ -354,8 +378,21 @@ def revise_proposal(service: Eecar, caller: Caller, proposal_id: str, new: b.New
 # Notifications
 
 api.expose_list("/recipients/{recipient_id}/notifications", d.notifications, who=caller_is("recipient_id"))
+api.expose_events("/recipients/{recipient_id}/notifications/events", d.Notification, who=caller_is("recipient_id"))
 api.expose_get("/notifications/{notification_id}", d.notification, who=recipient)
 api.expose_delete("/notifications/{notification_id}", d.notification, who=recipient)
+
+
+@api.get("/parties/{party_id}/settings", who=caller_is("party_id"))
+def party_settings(service: Eecar, party_id: str) -> d.PartySettings:
+    """Get the settings of a company, buyer or seller."""
+    return service.notifications.settings(party_id)
+
+
+@api.put("/parties/{party_id}/settings", who=caller_is("party_id"))
+def choose_settings(service: Eecar, party_id: str, new: b.NewSettings) -> d.PartySettings:
+    """Set the language of notifications: `ko` or `en`."""
+    return service.notifications.choose(new.entity(party_id))
 
 
 @api.post("/notifications", who=admin, location="/notifications/{notification_id}")

@@ -9,6 +9,7 @@ from partita_systems import fields
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import MAX_LENGTH, Category
 from partita_systems.eecar.conditions import ConditionWord, condition_of
+from partita_systems.eecar.matching import MAX_RESULTS, Wanted
 from partita_systems.eecar.parts import NewPart as PartWithSpec
 from partita_systems.eecar.proposals import Answer
 
@@ -233,6 +234,33 @@ class NewMatch(Struct, forbid_unknown_fields=True, rename="camel"):
         return d.Match(**structs.asdict(self), query_hash=query_hash, created_at=now)
 
 
+class NewQuery(Struct, forbid_unknown_fields=True, rename="camel"):
+    """A query in Korean or English. All conditions are hard, but for the preferred materials."""
+
+    query: Annotated[fields.FreeText, Meta(min_length=1, max_length=1000, examples=["ESS용 중고 배터리"])]
+    category: CategoryWord | None = None
+    condition: ConditionWord | None = None
+    max_price: Price | None = None
+    min_quantity: d.Count | None = None
+    min_specs: MinSpecs = {}
+    material_preferences: Annotated[list[d.Line], Meta(max_length=50)] = []
+    limit: Annotated[int, Meta(ge=1, le=MAX_RESULTS)] = 10
+
+    def wanted(self) -> Wanted:
+        return Wanted(**structs.asdict(self) | {"material_preferences": tuple(self.material_preferences)})
+
+
+class SimilarQuery(Struct, rename="camel"):
+    query_hash: str
+    query: str
+    similarity: float
+    hit_count: int
+
+
+class SimilarQueries(Struct):
+    items: list[SimilarQuery]
+
+
 class NewCriteria(Struct, forbid_unknown_fields=True, rename="camel"):
     category: CategoryWord | None = None
     min_specs: MinSpecs = {}
@@ -290,6 +318,15 @@ class NewOffer(Struct, forbid_unknown_fields=True, rename="camel"):
     version: int
     quantity: d.Quantity
     price_offer: Price
+
+
+class NewSettings(Struct, forbid_unknown_fields=True):
+    """The language of notifications."""
+
+    language: d.Language
+
+    def entity(self, party_id: str) -> d.PartySettings:
+        return d.PartySettings(party_id=party_id, language=self.language)
 
 
 class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):

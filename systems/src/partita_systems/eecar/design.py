@@ -21,9 +21,11 @@ from partita import (
     F,
     Index,
     InKey,
+    Internal,
     Item,
     Items,
     Keys,
+    Nearest,
     OpenEnum,
     Owns,
     References,
@@ -31,6 +33,8 @@ from partita import (
     Transitions,
     Untracked,
     UpdatedAt,
+    Vector,
+    VectorIndex,
     Version,
     View,
     fan_out,
@@ -38,6 +42,7 @@ from partita import (
     prove,
     query,
 )
+from partita import Dimensions as VectorDimensions
 from partita_systems import fields
 from partita_systems.eecar.categories import MAX_ALIASES, Category
 from partita_systems.eecar.measures import LENGTH_UNIT
@@ -49,6 +54,11 @@ CACHE, EVERY_CACHE = (
     ("CACHE", ()) if CACHE_SHARDS == 1 else (f"CACHE#{{query_hash:shard({CACHE_SHARDS})}}", (ALL_SHARDS,))
 )
 NEW = ""
+
+BEST = 100  # results of a search by meaning in one category, the most that DynamoDB returns
+SCANNED = 20_000  # items that a search may compare on a backend without vector indexes
+DIMENSION = int(os.environ.get("EECAR_EMBEDDING_DIMENSION", "256"))
+Embedding = Annotated[Vector, VectorDimensions(DIMENSION)]
 
 MAX_PARTS = 90  # of a proposal: accepting it checks each of them, in one transaction of at most 100 actions
 
@@ -73,13 +83,28 @@ def whole(amount: float) -> float:
 PROJECTED = (
     "name category manufacturer model year condition price quantity sellerId createdAt updatedAt "
     "companyName industry requiredSpecs productionProcess targetApplication priority status expiresAt "
-    "query modelUsed hitCount buyerId email phone criteria once triggeredAt "
+    "query modelUsed embeddingModel hitCount buyerId email phone criteria once triggeredAt "
     "fromCompanyId toCompanyId partIds proposalType message terms priceOffer version respondedAt "
     "recipientId type title data read sentAt TTL"
 )
 GSI1 = Index("GSI1", "GSI1PK", "GSI1SK", project=tuple(PROJECTED.split()))
+BY_MEANING = VectorIndex(
+    "ByMeaning",
+    "embedding",
+    pk="meaningPK",
+    filters=("embeddingModel", "condition"),
+    distance="COSINE",
+    project=("category", "query", "modelUsed", "createdAt", "hitCount", "TTL"),
+)
 table = Table(
-    "eecar-parts-table", pk="PK", sk="SK", indexes=(GSI1,), naming="camel", ttl="TTL", stream="NEW_AND_OLD_IMAGES"
+    "eecar-parts-table",
+    pk="PK",
+    sk="SK",
+    indexes=(GSI1,),
+    vector_indexes=(BY_MEANING,),
+    naming="camel",
+    ttl="TTL",
+    stream="NEW_AND_OLD_IMAGES",
 )
 
 
@@ -156,14 +181,28 @@ class Spec(Entity, table=table, key=("PART#{part_id}", "SPEC")):
     recycling_info: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class VectorReference(Entity, table=table, key=("PART#{part_id}", "VECTOR")):
-    """Where the vector of a part is stored; written after the object that it names."""
+class PartMeaning(View, naming="camel"):
+    """A part among those that a search by meaning finds."""
+
+    part_id: Annotated[str, InKey()]
+    embedding_model: Line
+    category: Category | None = None
+    condition: PartCondition | None = None
+
+    by_meaning = Keys("ByMeaning", "CATEGORY#{category:plain}")
+
+
+class VectorReference(PartMeaning, Entity, table=table, key=("PART#{part_id}", "VECTOR")):
+    """The vector of a part, and where it is archived; written after the object that it names.
+
+    A vector is found while its part is: `category` and `condition` are those of the part.
+    """
 
     part_id: Annotated[str, InKey(), References(lambda: SellerEntry)]
     s3_key: Line
-    embedding_model: Line
     dimension: Annotated[int, msgspec.Meta(ge=1)]
     created_at: datetime
+    embedding: Annotated[Embedding | None, Internal()] = None
 
 
 class Usage(Entity, table=table, key=("PART#{part_id}", "USAGE#{usage_id}")):
@@ -226,16 +265,23 @@ class MatchSummary(View, naming="camel"):
     model_used: Line
     created_at: datetime
     hit_count: Annotated[Count, Untracked()] = 0
+    embedding_model: Line | None = None
 
+    by_meaning = Keys("ByMeaning", "QUERY", when=F.embedding_model.exists())
     by_hits = Keys("GSI1", CACHE, "HIT_COUNT#{hit_count:12}")
 
 
 class Match(MatchSummary, Entity, table=table, key=("MATCH#{query_hash}", "RESULT")):
-    """`catalogue` has the versions of its categories; the match is stale when one changes, never if it is empty."""
+    """`catalogue` has the versions of its categories; the match is stale when one changes, never if it is empty.
+
+    `cut` is true if a category has more parts than a search returns: a part behind the first 100 may fit, too.
+    """
 
     query_embedding: Line
     matched_parts: list[MatchedPart]
     catalogue: dict[str, Count] = msgspec.field(default_factory=dict)
+    cut: bool = False
+    embedding: Annotated[Embedding | None, Internal()] = None
 
     expiry = Expires("created_at", after=KEEP_MATCHES)
 
@@ -245,6 +291,8 @@ class Catalogue(Entity, table=table, key=("CATALOGUE#{category}", "VERSION")):
 
     category: Annotated[Category, InKey()]
     version: Count = 0
+    categories: Annotated[list[Category], Internal()] = msgspec.field(default_factory=list)
+    """Of `ANY`: the categories beside those of the document that have had parts."""
 
 
 # 4. Watch list ----------------------------------------------------------------------------------------------------
@@ -287,6 +335,16 @@ class Watching(Entity, table=table, key=("WATCH#{watch_id}", "INDEX")):
     created_at: datetime
 
     in_category = Keys("GSI1", "WATCH_CATEGORY#{category}", "CREATED#{created_at}")
+
+
+class Triggering(Entity, table=table, key=("TRIGGERING#{part_id}", "NEXT")):
+    """More watches fit a part than one transaction triggers: the position of the last one that was."""
+
+    part_id: Annotated[str, InKey()]
+    position: Line
+    created_at: datetime
+
+    expiry = Expires("created_at", after=KEEP_MATCHES)
 
 
 class Trigger(Entity, table=table, key=("WATCH#{watch_id}", "TRIGGER#{part_id}")):
@@ -364,6 +422,17 @@ class Notification(Entity, table=table, key=("NOTIFICATION#{notification_id}", "
 
     of_recipient = Keys("GSI1", "RECIPIENT#{recipient_id}", "SENT#{sent_at}")
     expiry = Expires("sent_at", after=KEEP_NOTIFICATIONS)
+
+
+Language = Literal["ko", "en"]
+DEFAULT_LANGUAGE: Language = "ko"
+
+
+class PartySettings(Entity, table=table, key=("PARTY#{party_id}", "SETTINGS")):
+    """What a company, buyer or seller has chosen: the language of its notifications."""
+
+    party_id: Annotated[Party, InKey()]
+    language: Language = DEFAULT_LANGUAGE
 
 
 class Adopted(Entity, table=table, key=("ADOPTED", "CATEGORIES")):
@@ -452,6 +521,17 @@ def needs_in(statuses: Sequence[NeedStatus]) -> Items[Need]:
 
 @pattern
 def match(query_hash: str) -> Item[Match]: ...
+@pattern(PartMeaning.by_meaning.nearest(BEST).or_scan(SCANNED))
+def parts_by_meaning(embedding: Vector, category: Category, embedding_model: str) -> Nearest[PartMeaning]: ...
+@pattern(PartMeaning.by_meaning.nearest(BEST).or_scan(SCANNED))
+def parts_by_meaning_in(
+    embedding: Vector, category: Category, embedding_model: str, condition: PartCondition
+) -> Nearest[PartMeaning]: ...
+@pattern(MatchSummary.by_meaning.nearest(10).or_scan(SCANNED))
+def similar_queries(embedding: Vector, embedding_model: str) -> Nearest[MatchSummary]:
+    """Earlier queries like this one."""
+
+
 @pattern
 def catalogue(category: Category) -> Item[Catalogue]: ...
 @pattern
@@ -494,6 +574,8 @@ def unread_notifications(recipient_id: str) -> Items[Notification]:
     """A recipient's unread notifications, newest first; reads all of them and filters."""
 
 
+@pattern
+def party_settings(party_id: str) -> Item[PartySettings]: ...
 @pattern
 def adopted() -> Item[Adopted]: ...
 

@@ -49,6 +49,11 @@ class Matches(ServiceBase):
             for category, current in zip(wanted, found, strict=True)
         }
 
+    def known_categories(self) -> list[Category]:
+        """The categories of the document, and others that have had parts."""
+        everywhere = self.db(d.catalogue(ANY))
+        return [*Category, *(() if everywhere is None else everywhere.categories)]
+
     def catalogue(self, category: str) -> d.Catalogue:
         """The current version of a category, or of `ANY`."""
         word = catalogue_of(category)
@@ -88,6 +93,9 @@ class Matches(ServiceBase):
                     draft.model_used = match.model_used
                     draft.created_at = match.created_at
                     draft.catalogue = match.catalogue
+                    draft.cut = match.cut
+                    draft.embedding = match.embedding
+                    draft.embedding_model = match.embedding_model
                 return self.db.one(d.match(match.query_hash), consistent=True)
         raise AssertionError("retrying ends with an error")
 

@@ -24,11 +24,16 @@ from partita import (
 )
 from partita_systems.eecar import design as d
 from partita_systems.eecar.lookup_items import create_entry_if_missing, seller_entry, sender_entry
-from partita_systems.eecar.notifications import proposal_answered, proposal_received, proposal_revised
+from partita_systems.eecar.notifications import (
+    language_of,
+    proposal_answered,
+    proposal_received,
+    proposal_revised,
+)
 from partita_systems.service_base import ServiceBase
 
 Answer = Literal["accepted", "rejected", "negotiating"]
-Notify = Callable[[str, d.Proposal, datetime], d.Notification]
+Notify = Callable[[str, d.Proposal, datetime, d.Language], d.Notification]
 SIDES = {"from_company_id": "fromCompanyId", "to_company_id": "toCompanyId"}
 _OPEN = F.status.is_in(*d.OPEN)
 _NOT_ACCEPTED = F.status != "accepted"
@@ -41,10 +46,11 @@ class Proposals(ServiceBase):
             raise InvalidValue("Proposal", "a company cannot propose to itself", "toCompanyId")
         proposal = replace(proposal, part_ids=list(dict.fromkeys(proposal.part_ids)))
         self._check_parts(proposal)
+        language = language_of(self.db, proposal.to_company_id)
         with self.db.transaction() as transaction:
             created = transaction.create(replace(proposal, proposal_id=self.new_id("o")))
             transaction.create(sender_entry(created))
-            transaction.create(proposal_received(self.new_id("t"), created, self.now()))
+            transaction.create(proposal_received(self.new_id("t"), created, self.now(), language))
         return created
 
     def answer(self, proposal_id: str, by: str, answer: Answer, *, version: int) -> d.Proposal:
@@ -106,6 +112,8 @@ class Proposals(ServiceBase):
         self, found: d.Proposal, changed: d.Proposal, changes: dict[str, Any], version: int, notify: Notify
     ) -> None:
         here = d.proposal(found.proposal_id)
+        other_side = found.to_company_id if notify is proposal_revised else found.from_company_id
+        language = language_of(self.db, other_side)
 
         def write() -> None:
             with self.db.transaction() as transaction:
@@ -113,7 +121,7 @@ class Proposals(ServiceBase):
                 for name, value in changes.items():
                     setattr(draft, name, value)
                 transaction.change(get(d.SenderEntry, found.proposal_id)).status = changed.status
-                transaction.create(notify(self.new_id("t"), changed, self.now()))
+                transaction.create(notify(self.new_id("t"), changed, self.now(), language))
                 if changed.status == "accepted":
                     for part_id in found.part_ids:
                         transaction.check(get(d.SellerEntry, part_id), F.seller_id == found.owner_id)

@@ -5,6 +5,7 @@ Callers pass entities without ids; the service assigns ids and canonical categor
 
 from partita import Store, new_id
 from partita_systems.eecar.matches import Matches
+from partita_systems.eecar.matching import Matching
 from partita_systems.eecar.needs import Needs
 from partita_systems.eecar.notifications import Notifications
 from partita_systems.eecar.parts import Parts
@@ -21,6 +22,7 @@ class Eecar:
         self.parts = Parts(db, make_id)
         self.needs = Needs(db, make_id)
         self.matches = Matches(db, make_id)
+        self.matching = Matching(db, make_id, self.matches)
         self.watches = Watches(db, make_id)
         self.proposals = Proposals(db, make_id)
         self.notifications = Notifications(db, make_id)

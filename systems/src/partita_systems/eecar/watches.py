@@ -22,7 +22,7 @@ from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import ANY, category_of
 from partita_systems.eecar.lookup_items import create_entry_if_missing, watch_entry
 from partita_systems.eecar.measures import check_measures
-from partita_systems.eecar.notifications import part_available
+from partita_systems.eecar.notifications import language_of, part_available
 from partita_systems.service_base import ServiceBase
 
 _ACTIVE = F.status == "active"
@@ -85,7 +85,7 @@ class Watches(ServiceBase):
         watch = self.db(d.watch(watch_id), consistent=True)
         if watch is None or watch.status != "active":
             return False
-        now = self.now()
+        now, language = self.now(), language_of(self.db, watch.buyer_id)
         try:
             with self.db.transaction() as transaction:
                 draft = transaction.change(d.watch(watch_id), when=_ACTIVE)
@@ -95,7 +95,7 @@ class Watches(ServiceBase):
                     transaction.delete(get(d.Watching, watch_id))
                 trigger = d.Trigger(watch_id=watch_id, part_id=part.part_id, match_score=match_score, notified_at=now)
                 transaction.create(trigger)
-                transaction.create(part_available(self.new_id("t"), watch, part, now))
+                transaction.create(part_available(self.new_id("t"), watch, part, now, language))
         except (AlreadyExists, ConditionFailed, NotFound, ReferenceMissing):
             return False
         return True

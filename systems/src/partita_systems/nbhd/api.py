@@ -346,6 +346,11 @@ def builds(service: Nbhd, did: str, site_id: str, limit: PageSize = 10, cursor: 
     return service.db(d.builds_of_site(site_id)).page(limit, cursor)
 
 
+api.expose_events(
+    "/users/{did}/sites/{site_id}/builds/events", d.BuildJob, "site_id", who=caller_is("did") | admin, on=d.site
+)
+
+
 @api.post("/users/{did}/sites/{site_id}/builds", who=active_owner, on=d.user, status=201)
 def start_build(service: Nbhd, did: str, site_id: str) -> d.BuildJob:
     """Start a build, unless one is running."""

@@ -10,5 +10,7 @@ system = System(
     api="partita_systems.perfectit.api:api",
     seed="partita_systems.perfectit.seed",
     adopt="partita_systems.perfectit.adoption:adopt",
+    consumers="partita_systems.perfectit.consumers",
+    jobs="partita_systems.perfectit.jobs:jobs",
     page=Path(__file__).with_name("page.md"),
 )

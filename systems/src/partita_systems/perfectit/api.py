@@ -105,7 +105,10 @@ def search(
     limit: PageSize = 20,
     cursor: str | None = None,
 ) -> Page[d.PerfectionCard]:
-    """Search for cards that contain every word; a page may be short."""
+    """Search for cards that contain every word, in their title, text, materials, tools or tags; a page may be short.
+
+    The last word may be unfinished. New cards are found within a second.
+    """
     return service.cards.search(text, limit, cursor)
 
 
@@ -261,6 +264,7 @@ def remove_category(service: PerfectIt, category_id: str, match: IfMatch) -> Non
 
 # Notifications
 
+api.expose_events("/users/{user_id}/notifications/events", d.Notification, who=caller_is("user_id"))
 NOTIFICATION = "/users/{user_id}/notifications/{notification_id}"
 api.expose_list(
     "/users/{user_id}/notifications", d.notifications_of_user, who=caller_is("user_id"), include=[ACTOR, CARD]

@@ -12,7 +12,9 @@ from msgspec import UNSET, UnsetType
 from partita import (
     Condition,
     ConditionFailed,
+    ConfigurationError,
     F,
+    InvalidCursor,
     InvalidValue,
     NotFound,
     Page,
@@ -24,6 +26,7 @@ from partita import (
 )
 from partita_systems import fields as fields_of_text
 from partita_systems.perfectit import design as d
+from partita_systems.perfectit.consumers import search as text_index
 from partita_systems.perfectit.day_cursor import RECENT_PERIOD, day_cursor, parse_day_cursor
 from partita_systems.perfectit.search_terms import canonical_name, terms_of, words
 from partita_systems.perfectit.votes import Votes
@@ -253,15 +256,31 @@ class Cards(ServiceBase):
         return self.published_cards(self.db(d.trending()).page(size, cursor))
 
     def search(self, text: str, size: int = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
-        """Cards that have every word of the text among their terms.
+        """Cards that have every word of the text, the best first; the last word may be unfinished.
 
-        The index finds the longest word; the others are compared, so a page may be short.
+        The text index finds them, which follows the cards. Where it finds nothing, GSI4 may: it has the terms of a card
+        at once. It finds the longest word, and the others are compared, so a page may be short.
         """
+        if self._has_text_index():
+            try:
+                matches = text_index.find(self.db, text, size=size, cursor=cursor, complete=True)
+            except InvalidCursor:  # of GSI4
+                matches = None
+            if matches:
+                return Page(matches.entities, matches.cursor)
         wanted = set(words(text))
         if not wanted:
             return Page([], None)
         found = self.published_cards(self.db(d.cards_by_term(max(sorted(wanted), key=len))).page(size, cursor))
         return Page([card for card in found.items if wanted.issubset(terms_of(card))], found.cursor)
+
+    def _has_text_index(self) -> bool:
+        """Whether the consumer of the text index has built it."""
+        try:
+            status = text_index.status(self.db)
+        except ConfigurationError:  # a remote database needs a place for the index
+            return False
+        return status.documents > 0 and not status.is_building
 
     def published_cards(self, page: Page[C]) -> Page[d.PerfectionCard]:
         """The published cards that the items of a page refer to: one BatchGetItem."""

@@ -146,7 +146,7 @@ CRAFTS = [
 
 def total(scale: float) -> int:
     """The number of steps."""
-    return 2 + sum(_sizes(scale))
+    return 1 + sum(_sizes(scale))
 
 
 def steps(scale: float, random_seed: int) -> Iterator[SeedStep]:
@@ -156,7 +156,6 @@ def steps(scale: float, random_seed: int) -> Iterator[SeedStep]:
     yield from (_Person(random_seed, number, people, cards) for number in range(people))
     yield from (_Card(random_seed, number, people, cards) for number in range(cards))
     yield from (_Collection(random_seed, number, people, cards) for number in range(collections))
-    yield _Metrics(random_seed, 0, people, cards)
 
 
 def _sizes(scale: float) -> tuple[int, int, int]:
@@ -216,7 +215,7 @@ class _Card(_Step):
             perfectit.cards.draft(author, self._content(card_id))
         if not is_draft(self.number):
             perfectit.cards.publish(card_id)
-            self._react(db, card_id, author, at)
+            self._react(db, card_id, at)
 
     def _content(self, card_id: str) -> Content:
         craft = CRAFTS[self.number % len(CRAFTS)]
@@ -234,7 +233,7 @@ class _Card(_Step):
             estimated_cost=self.random.choice([0, 5, 10, 25, 50]),
         )
 
-    def _react(self, db: Store, card_id: str, author: str, at: datetime) -> None:
+    def _react(self, db: Store, card_id: str, at: datetime) -> None:
         voters = self.random.sample(range(self.people), min(self.people, self.random.randrange(3, 9)))
         commented = {each.author_id for each in db(d.comments_of_card(card_id))}
         for hour, voter in enumerate(voters):
@@ -246,17 +245,8 @@ class _Card(_Step):
             remark, talks = self.random.choice(REMARKS), self.random.random() < 0.4
             if talks and user_id not in commented:
                 perfectit.comment(user_id, card_id, remark)
-            perfectit.notify(
-                d.Notification(
-                    notification_id=self.id_of("n", number, then),
-                    user_id=author,
-                    notification_type=d.NotificationType.COMMENTED if talks else d.NotificationType.VOTED,
-                    actor_id=user_id,
-                    card_id=card_id,
-                    created_at=then,
-                )
-            )
-        db.put(d.Trend(card_id=card_id, score=len(voters), seen_at=self.midnight))
+        if not db.one(d.card(card_id)).view_count:
+            perfectit.cards.count_views(card_id, len(voters) * self.random.randrange(10, 30))
 
 
 class _Collection(_Step):
@@ -268,15 +258,6 @@ class _Collection(_Step):
         published = [number for number in range(self.cards) if not is_draft(number)]
         for number in self.random.sample(published, min(len(published), 4)):
             perfectit.collect(owner, collection_id, self.id_of("c", number))
-
-
-class _Metrics(_Step):
-    def load(self, db: Store) -> None:
-        for ago in range(SPREAD):
-            cards, comments, votes = (self.random.randrange(most) for most in (5, 12, 40))
-            day = self.midnight.date() - timedelta(days=ago + 1)
-            views = votes * self.random.randrange(10, 30)
-            db.put(d.DailyMetrics(day=day, cards=cards, comments=comments, votes=votes, views=views))
 
 
 def is_draft(number: int) -> bool:

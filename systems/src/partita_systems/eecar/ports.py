@@ -1,0 +1,40 @@
+"""The services around EECAR, as the environment names them: the embedder and the archive of vectors.
+
+| variable | value |
+|---|---|
+| `EECAR_EMBEDDER` | `offline` (the default), `bedrock:MODEL`, or `https://host/v1#MODEL` with OpenAI's interface |
+| `EECAR_EMBEDDER_KEY` | the API key of that service |
+| `EECAR_EMBEDDING_DIMENSION` | of the vectors, 256 by default |
+| `EECAR_OBJECTS` | `s3://bucket/prefix`, or a folder; by default `partita/eecar` among the user's data |
+"""
+
+import os
+from functools import cache
+from pathlib import Path
+
+from partita import ConfigurationError
+from partita.embeddings import BedrockEmbedder, CachedEmbedder, Embedder, HttpEmbedder, OfflineEmbedder
+from partita_systems.eecar.design import DIMENSION
+from partita_systems.eecar.objects import ObjectStore, open_objects
+
+
+@cache
+def embedder() -> Embedder:
+    """The embedder of parts and queries, with a cache."""
+    name = os.environ.get("EECAR_EMBEDDER", "offline")
+    if name == "offline":
+        return CachedEmbedder(OfflineEmbedder(DIMENSION))
+    if name.startswith("bedrock:"):
+        return CachedEmbedder(BedrockEmbedder(name.removeprefix("bedrock:"), DIMENSION))
+    url, _, model = name.partition("#")
+    if not url.startswith(("http://", "https://")) or not model:
+        wanted = "use offline, bedrock:MODEL or https://host/v1#MODEL"
+        raise ConfigurationError(f"EECAR_EMBEDDER={name!r} is not valid; {wanted}")
+    return CachedEmbedder(HttpEmbedder(url, model, DIMENSION, api_key=os.environ.get("EECAR_EMBEDDER_KEY")))
+
+
+@cache
+def objects() -> ObjectStore:
+    """The archive of vectors."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return open_objects(os.environ.get("EECAR_OBJECTS") or str(Path(data) / "partita" / "eecar"))
