@@ -2,7 +2,24 @@
 
 import argparse
 
-from bench import changes, first_reply, hostile, http, inprocess, million, remote, rest, seeding, start, store
+from bench import (
+    changes,
+    consumers,
+    first_reply,
+    hostile,
+    http,
+    inprocess,
+    million,
+    recovery,
+    remote,
+    rest,
+    seeding,
+    start,
+    store,
+    vectors,
+    verification,
+    words,
+)
 from bench.plot import draw
 from bench.report import RESULTS, Section, verdict, write
 
@@ -25,12 +42,17 @@ def main() -> int:
     rates = http.measure(options.quick)
     done(http.section(rates))
     done(inprocess.measure(options.quick))
+    done(verification.measure(options.quick))
     done(remote.measure(options.quick))
     done(store.measure(options.quick))
     done(changes.measure(options.quick))
+    done(consumers.measure(options.quick))
+    done(words.measure(options.quick))
+    done(vectors.measure(options.quick))
     done(rest.measure(options.quick))
     done(seeding.measure(options.quick))
     done(million.measure(options.quick))
+    done(recovery.measure(options.quick))
     done(hostile.measure(options.quick))
 
     plot = f"{options.name}.svg"

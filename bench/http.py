@@ -50,16 +50,16 @@ def measure(quick: bool) -> Rates:
 def _filled(running: ExitStack, engine: Engine) -> int:
     endpoint = running.enter_context(engine.started()).endpoint
     load(endpoint)
-    return _port(endpoint)
+    return port_of(endpoint)
 
 
 def _ceiling(clients: Generator, seconds: float, warm: float) -> dict[str, float]:
     with always_200() as server:
-        port = _port(server.endpoint)
+        port = port_of(server.endpoint)
         return {operation: clients.rate(Order(port, operation, seconds, warm)) for operation in OPERATIONS}
 
 
-def _port(endpoint: str) -> int:
+def port_of(endpoint: str) -> int:
     port = urlsplit(endpoint).port
     assert port is not None
     return port

@@ -17,7 +17,7 @@ from typing import cast
 
 import uvloop
 
-from bench import workload
+from bench import vector_workload, workload
 
 CONNECTIONS = 8
 HEAD_END = b"\r\n\r\n"
@@ -98,7 +98,8 @@ class _Connection(asyncio.Protocol):
 def _requests(operation: str, port: int, paths: tuple[str, ...]) -> list[bytes]:
     if paths:
         return [f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: */*\r\n\r\n".encode() for path in paths]
-    return [workload.request(operation, body, port) for body in workload.bodies(operation)]
+    bodies = vector_workload.bodies if operation in vector_workload.OPERATIONS else workload.bodies
+    return [workload.request(operation, body, port) for body in bodies(operation)]
 
 
 async def measured(order: Order) -> float:

@@ -19,6 +19,8 @@ MAY_SEE: dict[str, set[str]] = {
     "errors": set(),
     "extras": {"errors"},
     "setting_rules": {"errors"},
+    "prometheus": set(),
+    "process_identity": set(),
     "dynamodb": {"errors"},
     # backends and servers
     "storage": {"errors"},
@@ -27,23 +29,42 @@ MAY_SEE: dict[str, set[str]] = {
     "http": WAIST,
     "server": WAIST | {"http"},
     # designs
+    "embeddings": {"errors", "extras", "setting_rules"},
     "validation": {"errors"},
     "design": WAIST | {"validation"},
     "plan": WAIST | {"validation", "design"},
     "describe": WAIST | {"validation", "design", "plan"},
-    "store": MEANING,
-    "consumers": MEANING | {"store"},
-    "jobs": WAIST | {"design", "plan", "store"},
+    "store": MEANING | {"process_identity"},
+    "evolution": MEANING | {"store", "process_identity"},
+    "consumers": MEANING | {"store", "prometheus", "process_identity"},
+    "search": MEANING | {"store", "consumers"},
+    "jobs": WAIST | {"design", "plan", "store", "prometheus", "process_identity"},
+    "recovery": WAIST | {"design", "plan", "store"},
     # interfaces
-    "rest": MEANING | {"store", "connect", "http"},
+    "rest": MEANING | {"store", "consumers", "connect", "http"},
     "system": MEANING | {"store", "consumers", "jobs", "rest"},
     "aws": {"consumers"},
     "boto": WAIST | {"connect"},
-    "pytest_plugin": WAIST | {"connect", "boto"},
+    "pytest_plugin": WAIST | {"connect", "boto", "store", "consumers"},
     # designs and backends
     "connect": MEANING | BACKENDS | {"store"},
-    "cli": MEANING | BACKENDS | {"store", "consumers", "jobs", "connect", "http", "server", "rest", "system"},
-    "__init__": MEANING | {"store", "consumers", "jobs", "connect", "system"},
+    "cli": MEANING
+    | BACKENDS
+    | {
+        "store",
+        "evolution",
+        "consumers",
+        "search",
+        "jobs",
+        "recovery",
+        "connect",
+        "http",
+        "server",
+        "rest",
+        "system",
+        "prometheus",
+    },
+    "__init__": MEANING | {"store", "evolution", "consumers", "search", "jobs", "connect", "system"},
     "__main__": {"cli", "errors", "extras"},
 }
 

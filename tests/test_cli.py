@@ -17,7 +17,24 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reference" / "command-line.md"
-COMMANDS = ("engine", "serve", "seed", "token", "adopt", "prove", "explain", "verify")
+COMMANDS = (
+    "engine",
+    "serve",
+    "work",
+    "consumers",
+    "jobs",
+    "search",
+    "seed",
+    "token",
+    "plan",
+    "apply",
+    "adopt",
+    "prove",
+    "explain",
+    "verify",
+    "backup",
+    "restore",
+)
 
 
 def _ran(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -151,7 +151,7 @@ def test_library_requires_storage_and_codec_only(partita: Wheel) -> None:
 
 
 def test_systems_require_the_library_of_their_version_with_what_serve_needs(systems: Wheel) -> None:
-    assert "Requires-Dist: partita[cli,rest,server]==0.1.0" in systems.metadata.splitlines()
+    assert "Requires-Dist: partita[cli,rest,server,text,vectors]==0.1.0" in systems.metadata.splitlines()
 
 
 def test_systems_are_declared_as_entry_points(systems: Wheel) -> None:

@@ -1,4 +1,4 @@
-"""The systems and the guides use only public names: of `partita`, of `partita.rest`, and two modules."""
+"""The systems and the guides use only public names: of `partita`, three of its packages, and two modules."""
 
 import ast
 import re
@@ -11,8 +11,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SYSTEMS = ROOT / "systems" / "src"
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
-PUBLIC = ("partita", "partita.rest")
-PUBLIC_MODULES = {"partita.aws", "partita.boto", "partita.rest"}
+PUBLIC = ("partita", "partita.embeddings", "partita.recovery", "partita.rest")
+PUBLIC_MODULES = {"partita.aws", "partita.boto", "partita.embeddings", "partita.recovery", "partita.rest"}
 INTERNAL_ATTRIBUTES = {"__model__", "context"}
 
 

@@ -7,18 +7,20 @@ import partita
 
 NAMES = """
 ALL_SHARDS AUTO Adoption AlreadyExists AsyncStore CapacityMeter Change Compressed Condition ConditionFailed
-ConfigurationError Consumer ConsumerAdministration CorruptRow CountOf Created CreatedAt Deleted Design
-DesignError DynamoDBError Entity Expires F FileReplaced
-Get HandlerTransaction InKey Index Internal InvalidCursor
-InvalidTransaction InvalidTransition InvalidValue Item Items JobOutcome JobRun JobRunner JobRunning JobStatus
-JobTick Jobs Keys LeaseLost Limit LimitReached MissingExtra NoReply NotFound
-NotUnique OpenEnum Ordered OutcomeUnknown Owns Page PartitaError Pattern ProofError Query ReferenceMissing References
-RejectionUnexplained ReservedKey RetriesExhausted SeedStep SentRequest StillReferenced StorageBusy StorageClosed
-StorageError Store StoreError StoredAs
-StoredItemInvalid SumOf System Table TableNotFound Transaction Transitions Unique UnknownAttribute Untracked Updated
-UpdatedAt UsedAfterFork Version VersionConflict View Worker
-collection connect connect_async convert describe_pattern fan_out get new_id pattern prove query settle
-time_in_id
+ConfigurationError Consumer ConsumerAdministration ConsumerFaults ConsumerMonitor CorruptRow CountOf Created CreatedAt
+Deleted Design DesignError DesignMismatch Dimensions DynamoDBError EmbeddingModelMismatch EmbeddingRejected Entity
+Expires F FileReplaced Get HandlerTransaction InKey Index Internal InvalidCursor InvalidTransaction InvalidTransition
+InvalidValue Item Items JobOutcome JobRun JobRunner JobRunning JobStatus JobTick Jobs Keys LeaseLost Limit
+LimitReached MigrationBlocked MissingExtra Nearest NoReply NotFound NotReady NotUnique OpenEnum Ordered OutcomeUnknown
+Owns Page PartitaError Pattern ProofError Query ReadOnlyStore ReferenceMissing References RehearsalFailed
+RejectionUnexplained
+ReservedKey RestoreFailed RestorePointMissing RetriesExhausted SearchResult SeedStep SentRequest StillReferenced
+StorageBusy StorageClosed StorageError
+Store StoreError StoredAs StoredItemInvalid SumOf System Table TableNotFound Transaction Transitions Unique
+UnknownAttribute Untracked Updated UpdatedAt UsedAfterFork Vector VectorIndex VectorSearch Version VersionConflict
+View Worker apply_design collection connect connect_async convert describe_pattern diagnose fan_out get new_id pattern
+plan_migration prove query settle time_in_id
+Highlight TextFields TextFile TextIndex TextMatch TextPage
 """.split()
 
 

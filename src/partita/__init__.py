@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from partita.consumers.administration import ConsumerAdministration
     from partita.consumers.consumer import Consumer
     from partita.consumers.entity_changes import Change, Created, Deleted, Updated
+    from partita.consumers.faults import ConsumerFaults
     from partita.consumers.handler_transaction import HandlerTransaction
+    from partita.consumers.monitor import ConsumerMonitor
     from partita.consumers.settling import settle
     from partita.consumers.worker import Worker
     from partita.design import (
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
         Condition,
         CountOf,
         CreatedAt,
+        Dimensions,
         Entity,
         Expires,
         F,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
         Items,
         Keys,
         Limit,
+        Nearest,
         OpenEnum,
         Ordered,
         Owns,
@@ -48,6 +52,9 @@ if TYPE_CHECKING:
         Unique,
         Untracked,
         UpdatedAt,
+        Vector,
+        VectorIndex,
+        VectorSearch,
         Version,
         View,
         collection,
@@ -65,6 +72,9 @@ if TYPE_CHECKING:
         ConfigurationError,
         CorruptRow,
         DesignError,
+        DesignMismatch,
+        EmbeddingModelMismatch,
+        EmbeddingRejected,
         FileReplaced,
         InvalidCursor,
         InvalidTransaction,
@@ -73,16 +83,22 @@ if TYPE_CHECKING:
         JobRunning,
         LeaseLost,
         LimitReached,
+        MigrationBlocked,
         MissingExtra,
         NoReply,
         NotFound,
+        NotReady,
         NotUnique,
         OutcomeUnknown,
         PartitaError,
         ProofError,
+        ReadOnlyStore,
         ReferenceMissing,
+        RehearsalFailed,
         RejectionUnexplained,
         ReservedKey,
+        RestoreFailed,
+        RestorePointMissing,
         RetriesExhausted,
         StillReferenced,
         StorageBusy,
@@ -95,16 +111,24 @@ if TYPE_CHECKING:
         UsedAfterFork,
         VersionConflict,
     )
+    from partita.evolution.apply import apply_design
+    from partita.evolution.diagnosis import diagnose
+    from partita.evolution.migration_plan import plan_migration
     from partita.jobs.job import Jobs
     from partita.jobs.job_records import JobOutcome, JobTick
     from partita.jobs.job_run import JobRun
     from partita.jobs.job_runner import JobRunner, JobStatus
     from partita.plan.design import Design
     from partita.plan.proof.prove import prove
+    from partita.search.finding import TextMatch, TextPage
+    from partita.search.highlights import Highlight
+    from partita.search.text_fields import TextFields
+    from partita.search.text_index import TextFile, TextIndex
     from partita.store.adoption import Adoption
     from partita.store.async_store import AsyncStore
     from partita.store.observation import CapacityMeter, SentRequest
     from partita.store.reading import Page
+    from partita.store.searching import SearchResult
     from partita.store.seeding import SeedStep
     from partita.store.store import Store
     from partita.store.transactions import Transaction
@@ -118,11 +142,14 @@ else:
         "Change": "consumers.entity_changes",
         "Consumer": "consumers.consumer",
         "ConsumerAdministration": "consumers.administration",
+        "ConsumerFaults": "consumers.faults",
+        "ConsumerMonitor": "consumers.monitor",
         "Created": "consumers.entity_changes",
         "Deleted": "consumers.entity_changes",
         "Design": "plan.design",
         "DynamoDBError": "dynamodb.exceptions",
         "HandlerTransaction": "consumers.handler_transaction",
+        "Highlight": "search.highlights",
         "JobOutcome": "jobs.job_records",
         "JobRun": "jobs.job_run",
         "JobRunner": "jobs.job_runner",
@@ -130,15 +157,24 @@ else:
         "JobTick": "jobs.job_records",
         "Jobs": "jobs.job",
         "Page": "store.reading",
+        "SearchResult": "store.searching",
         "SeedStep": "store.seeding",
         "SentRequest": "store.observation",
         "Store": "store.store",
         "System": "system",
+        "TextFields": "search.text_fields",
+        "TextFile": "search.text_index",
+        "TextIndex": "search.text_index",
+        "TextMatch": "search.finding",
+        "TextPage": "search.finding",
         "Transaction": "store.transactions",
         "Updated": "consumers.entity_changes",
         "Worker": "consumers.worker",
+        "apply_design": "evolution.apply",
         "convert": "validation",
         "describe_pattern": "validation",
+        "diagnose": "evolution.diagnosis",
+        "plan_migration": "evolution.migration_plan",
         "prove": "plan.proof.prove",
         "settle": "consumers.settling",
     }
@@ -168,6 +204,8 @@ __all__ = [
     "ConfigurationError",
     "Consumer",
     "ConsumerAdministration",
+    "ConsumerFaults",
+    "ConsumerMonitor",
     "CorruptRow",
     "CountOf",
     "Created",
@@ -175,13 +213,18 @@ __all__ = [
     "Deleted",
     "Design",
     "DesignError",
+    "DesignMismatch",
+    "Dimensions",
     "DynamoDBError",
+    "EmbeddingModelMismatch",
+    "EmbeddingRejected",
     "Entity",
     "Expires",
     "F",
     "FileReplaced",
     "Get",
     "HandlerTransaction",
+    "Highlight",
     "InKey",
     "Index",
     "Internal",
@@ -202,9 +245,12 @@ __all__ = [
     "LeaseLost",
     "Limit",
     "LimitReached",
+    "MigrationBlocked",
     "MissingExtra",
+    "Nearest",
     "NoReply",
     "NotFound",
+    "NotReady",
     "NotUnique",
     "OpenEnum",
     "Ordered",
@@ -215,11 +261,16 @@ __all__ = [
     "Pattern",
     "ProofError",
     "Query",
+    "ReadOnlyStore",
     "ReferenceMissing",
     "References",
+    "RehearsalFailed",
     "RejectionUnexplained",
     "ReservedKey",
+    "RestoreFailed",
+    "RestorePointMissing",
     "RetriesExhausted",
+    "SearchResult",
     "SeedStep",
     "SentRequest",
     "StillReferenced",
@@ -234,6 +285,11 @@ __all__ = [
     "System",
     "Table",
     "TableNotFound",
+    "TextFields",
+    "TextFile",
+    "TextIndex",
+    "TextMatch",
+    "TextPage",
     "Transaction",
     "Transitions",
     "Unique",
@@ -242,19 +298,25 @@ __all__ = [
     "Updated",
     "UpdatedAt",
     "UsedAfterFork",
+    "Vector",
+    "VectorIndex",
+    "VectorSearch",
     "Version",
     "VersionConflict",
     "View",
     "Worker",
+    "apply_design",
     "collection",
     "connect",
     "connect_async",
     "convert",
     "describe_pattern",
+    "diagnose",
     "fan_out",
     "get",
     "new_id",
     "pattern",
+    "plan_migration",
     "prove",
     "query",
     "settle",

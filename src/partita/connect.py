@@ -68,9 +68,13 @@ class BackendSettings(EmbeddedSettings, NetworkSettings, total=False):
 class SyncSettings(BackendSettings, SyncStoreSettings, total=False):
     """Settings of a store and of the backend that is opened for it."""
 
+    read_only: bool | None
+
 
 class AsyncSettings(BackendSettings, AsyncStoreSettings, total=False):
     """The same on an event loop."""
+
+    read_only: bool | None
 
 
 _OF_STORE = SyncStoreSettings.__annotations__
@@ -80,11 +84,13 @@ _APPLIES_TO = {
     "clock": "a store or an engine in this process",
     "durability": "a database file",
     "maintain": "an engine in this process",
+    "read_only": "a store on a file or over HTTP; pass a design",
 }
 _RULES = {
     **RULES,
     "durability": SettingRule(lambda value: value in ("power", "process"), "'power' or 'process'"),
     "maintain": FLAG,
+    "read_only": FLAG,
 }
 
 
@@ -106,7 +112,8 @@ def connect(
 ) -> "Engine | RemoteBackend | Store":
     """Opens an address: with a design, its store; without one, the backend that answers DynamoDB's requests.
 
-    A path object is always a database file. A store closes the backend that was opened for it.
+    A path object is always a database file. A store closes the backend that was opened for it. Data that does not
+    satisfy the design is a DesignMismatch: here for a file, and at the first operation for an address over HTTP.
 
     Settings of `memory:` and of a database file:
         clock          The time, as a function that returns an aware datetime. One clock serves the engine (TTL,
@@ -121,6 +128,9 @@ def connect(
     Settings of a store:
         clock, sleep, random, retries, cursor_keys, table_names, on_call, on_unreadable,
         slow_call_seconds, tracer: see `Store`
+
+        read_only      True opens data that the design does not satisfy as well, and rejects every write. Reads of what
+                       the data does not have yet are a NotReady.
 
     A setting that is None has its default. With an address over HTTP, `clock` serves the store alone: requests are
     signed with the time of the machine.
@@ -137,7 +147,22 @@ def connect(
     from partita.store.store import Store
 
     design = proven(design, *tables)  # before a file is created for it
-    return Store(_open_backend(address, given), design, **_chosen(given, _OF_STORE))
+    if address == "memory:":
+        return Store(_open_backend(address, given), design, **_chosen(given, _OF_STORE))
+    from partita.store.design_watch import DesignWatch, own_design
+    from partita.store.read_only import ReadOnlyBackend
+
+    read_only = given.get("read_only", False)
+    backend: Any = _open_backend(address, given)
+    store = Store(ReadOnlyBackend(backend) if read_only else backend, own_design(design), **_chosen(given, _OF_STORE))
+    store.watch = DesignWatch(store.design, store.context, read_only=read_only)
+    if not _is_remote(address):
+        try:
+            store._check_design()
+        except BaseException:
+            backend.close()
+            raise
+    return store
 
 
 @overload
@@ -166,7 +191,23 @@ async def connect_async(
     from partita.store.base_store import proven
 
     design = proven(design, *tables)  # before a file is created for it
-    return AsyncStore(await _open_async_backend(address, given), design, **_chosen(given, _OF_STORE))
+    if address == "memory:":
+        return AsyncStore(await _open_async_backend(address, given), design, **_chosen(given, _OF_STORE))
+    from partita.store.design_watch import DesignWatch, own_design
+    from partita.store.read_only import AsyncReadOnlyBackend
+
+    read_only = given.get("read_only", False)
+    backend: Any = await _open_async_backend(address, given)
+    asked = AsyncReadOnlyBackend(backend) if read_only else backend
+    store = AsyncStore(asked, own_design(design), **_chosen(given, _OF_STORE))
+    store.watch = DesignWatch(store.design, store.context, read_only=read_only)
+    if not _is_remote(address):
+        try:
+            await store._check_design()
+        except BaseException:
+            await backend.close()
+            raise
+    return store
 
 
 def _is_remote(address: "Address") -> bool:
@@ -186,6 +227,8 @@ def _checked(address: "Address", has_design: bool, settings: Mapping[str, Any]) 
         usable.discard("durability")
     if has_design:
         usable.update(_OF_STORE)
+    if has_design and address != "memory:":
+        usable.add("read_only")
     given = {name: value for name, value in settings.items() if value is not None}
     for name in given:
         if name not in _APPLIES_TO:

@@ -10,6 +10,10 @@ PartitaError
 │   └── ReservedKey        a key that begins as the keys of guards do
 ├── StoreError             a read or write that could not be done as asked
 │   ├── TableNotFound      a table of the design does not exist
+│   ├── DesignMismatch     the data does not satisfy the design, or the design is older than the data
+│   ├── MigrationBlocked   `partita apply` cannot go on before people or programs have done something
+│   ├── NotReady           an index, counter or entity that `partita apply` has not finished
+│   ├── ReadOnlyStore      a write through a store that was opened to read only
 │   ├── NotFound           no such item, or it has expired
 │   ├── AlreadyExists      create found an item with the same key
 │   ├── NotUnique          another item holds the value
@@ -25,6 +29,9 @@ PartitaError
 │   ├── OutcomeUnknown     the reply was lost, and sending the write again could apply it twice
 │   ├── LeaseLost          another process has taken over a job
 │   ├── JobRunning         a job that is to run by hand runs already
+│   ├── RestorePointMissing  a table cannot be restored to the moment, or from the backup
+│   ├── RestoreFailed      a restore has ended without its table
+│   ├── RehearsalFailed    a restored table has other items than it should
 │   ├── StoredItemInvalid  a stored item does not fit its entity
 │   └── InvalidCursor      a cursor that does not belong to this query
 ├── StorageError           the database file cannot be read or written
@@ -35,6 +42,8 @@ PartitaError
 │   ├── FileReplaced       the file was deleted, replaced or truncated while open
 │   └── SpaceMissing       a table of the file vanished under a reader
 ├── NoReply                an endpoint gave no answer, or none that can be read
+├── EmbeddingRejected      an embedding service answered with an error
+├── EmbeddingModelMismatch vectors of different models were about to be compared
 └── DynamoDBError          DynamoDB's own errors, word for word, one class for each code (dynamodb.exceptions)
 
 A class has the facts as attributes, and renders its message from them. REST renders another message, with the names of
@@ -53,6 +62,9 @@ __all__ = [
     "ConfigurationError",
     "CorruptRow",
     "DesignError",
+    "DesignMismatch",
+    "EmbeddingModelMismatch",
+    "EmbeddingRejected",
     "FileReplaced",
     "InvalidCursor",
     "InvalidTransaction",
@@ -61,16 +73,22 @@ __all__ = [
     "JobRunning",
     "LeaseLost",
     "LimitReached",
+    "MigrationBlocked",
     "MissingExtra",
     "NoReply",
     "NotFound",
+    "NotReady",
     "NotUnique",
     "OutcomeUnknown",
     "PartitaError",
     "ProofError",
+    "ReadOnlyStore",
     "ReferenceMissing",
+    "RehearsalFailed",
     "RejectionUnexplained",
     "ReservedKey",
+    "RestoreFailed",
+    "RestorePointMissing",
     "RetriesExhausted",
     "StillReferenced",
     "StorageBusy",
@@ -290,6 +308,69 @@ class TableNotFound(StoreError):
         return f"table {self.table!r} does not exist; create the tables of the design with db.create_tables()"
 
 
+class DesignMismatch(StoreError):
+    """The data does not satisfy the design: some of its answers would be wrong.
+
+    `differences` are sentences. `is_older`: the data was applied to a newer design, and the program has an earlier one.
+    """
+
+    def __init__(self, design: str, differences: Sequence[str], *, is_older: bool = False) -> None:
+        super().__init__(design, tuple(differences))
+        self.design = design
+        self.differences = tuple(differences)
+        self.is_older = is_older
+
+    def __str__(self) -> str:
+        listed = "".join(f"\n  {each}" for each in self.differences[:20])
+        more = f"\n  and {len(self.differences) - 20} more" if len(self.differences) > 20 else ""
+        if self.is_older:
+            return (
+                f"design {self.design!r} is older than the data, and would not keep it right; deploy the program with "
+                f"the newer design. They differ in:{listed}{more}"
+            )
+        return (
+            f"the data does not satisfy design {self.design!r}; run `partita plan MODULE --on ADDRESS` to see what is "
+            f"to be done and `partita apply` to do it. They differ in:{listed}{more}"
+        )
+
+
+class MigrationBlocked(StoreError):
+    """Something stands in the way of applying a design; what was done so far stays, and the next run goes on."""
+
+    def __init__(self, design: str, reasons: Sequence[str]) -> None:
+        super().__init__(design, tuple(reasons))
+        self.design = design
+        self.reasons = tuple(reasons)
+
+    def __str__(self) -> str:
+        listed = "".join(f"\n  {each}" for each in self.reasons[:50])
+        more = f"\n  and {len(self.reasons) - 50} more" if len(self.reasons) > 50 else ""
+        return f"design {self.design!r} is not applied yet; run `partita apply` again afterwards:{listed}{more}"
+
+
+class NotReady(StoreError):
+    """Something that `partita apply` is still preparing: it would give wrong answers now."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.name = name
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.name} is not ready: {self.reason}; it can be used when `partita apply` has finished"
+
+
+class ReadOnlyStore(StoreError):
+    """A write through a store that was opened with `read_only=True`; nothing was sent."""
+
+    def __init__(self, operation: str) -> None:
+        super().__init__(operation)
+        self.operation = operation
+
+    def __str__(self) -> str:
+        return f"{self.operation}: the store was opened with read_only=True; nothing was sent"
+
+
 class NotFound(StoreError):
     """No item has this key, or it has expired."""
 
@@ -485,6 +566,43 @@ class LeaseLost(StoreError):
         return f"job {self.job!r}: another process has taken over its lease; this run cannot write any more"
 
 
+class RestorePointMissing(StoreError):
+    """A table cannot be restored as asked; `nearest` has the moments that it can be restored to."""
+
+    def __init__(self, table: str, problem: str, nearest: Sequence[str]) -> None:
+        super().__init__(table, problem, nearest)
+        self.table = table
+        self.problem = problem
+        self.nearest = list(nearest)
+
+    def __str__(self) -> str:
+        return f"{self.table}: {self.problem}; there is {' and '.join(self.nearest) or 'nothing to restore it from'}"
+
+
+class RestoreFailed(StoreError):
+    """The table of a restore is gone."""
+
+    def __init__(self, table: str) -> None:
+        super().__init__(table)
+        self.table = table
+
+    def __str__(self) -> str:
+        return f"{self.table}: the restore has failed, and its table is gone"
+
+
+class RehearsalFailed(StoreError):
+    """A restored table has other items than it should."""
+
+    def __init__(self, table: str, restored: str, problem: str) -> None:
+        super().__init__(table, restored, problem)
+        self.table = table
+        self.restored = restored
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.table}: restored {self.restored}, {self.problem}"
+
+
 class JobRunning(StoreError):
     """The job has a run that has not ended, in this process or another one."""
 
@@ -614,3 +732,37 @@ class NoReply(PartitaError, ConnectionError):
     def __str__(self) -> str:
         outcome = "the request may have been executed" if self.perhaps_executed else "the request was not executed"
         return f"{self.endpoint}: {self.reason}; {outcome}"
+
+
+# Embeddings
+
+
+class EmbeddingRejected(PartitaError):
+    """An embedding service answered with an error; `retry_after` is the wait in seconds that it asks for."""
+
+    def __init__(self, service: str, status: int, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(service, status, reason, retry_after)
+        self.service = service
+        self.status = status
+        self.reason = reason
+        self.retry_after = retry_after
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether the same request may succeed a little later."""
+        return self.status in {408, 424, 429} or self.status >= 500
+
+    def __str__(self) -> str:
+        return f"{self.service}: status {self.status}: {self.reason}"
+
+
+class EmbeddingModelMismatch(PartitaError):
+    """Vectors of different models say nothing about each other; changing the model is a migration."""
+
+    def __init__(self, model: str, expected: str) -> None:
+        super().__init__(model, expected)
+        self.model = model
+        self.expected = expected
+
+    def __str__(self) -> str:
+        return f"a vector of {self.model!r} cannot be compared with those of {self.expected!r}; embed its text again"

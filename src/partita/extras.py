@@ -17,6 +17,8 @@ MODULES = {
     "remote": ("urllib3",),
     "rest": ("jwt", "cryptography"),
     "server": ("httptools", "uvicorn", *(() if sys.platform == "win32" else ("uvloop",))),
+    "text": ("Stemmer",),
+    "vectors": ("numpy",),
 }
 
 

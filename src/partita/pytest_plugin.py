@@ -7,6 +7,7 @@ pytest loads this module in every run where Partita is installed, so it imports 
     partita_boto3      connects every boto3 client of the test to the engine; is a session itself
     partita_client     a boto3 client
     partita_resource   a boto3 resource
+    partita_consumers  runs consumers to rest, and lets their handlers fail or repeat
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     import boto3
     from mypy_boto3_dynamodb import DynamoDBClient, DynamoDBServiceResource
 
+    from partita.consumers.consumer import Consumer
     from partita.dynamodb.backend import Backend
+    from partita.store.store import Store
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -40,6 +43,32 @@ class HandMovedClock:
     def move(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
         self.after_move()
+
+
+class ConsumerTester:
+    """Runs consumers in a test, with the faults that the test orders."""
+
+    def __init__(self) -> None:
+        from partita.consumers.faults import ConsumerFaults
+
+        self._faults = ConsumerFaults()
+
+    def settle(self, db: "Store", *consumers: "Consumer") -> int:
+        """Runs consumers until none of them has anything to do now; returns the number of records that they have read.
+
+        A change that has failed is tried again when its time has come: move the clock, and settle again.
+        """
+        from partita.consumers.settling import settle
+
+        return settle(db, *consumers, faults=self._faults)
+
+    def fail(self, consumer: "Consumer", times: int = 1, error: BaseException | None = None) -> None:
+        """Lets the next changes of a consumer fail: its handlers run, and then the error is raised."""
+        self._faults.fail(consumer, times, error)
+
+    def duplicate(self, consumer: "Consumer", times: int = 1) -> None:
+        """Delivers each change so many times more from now on, as after a crash before the commit."""
+        self._faults.duplicate(consumer, times)
 
 
 @pytest.fixture
@@ -91,3 +120,9 @@ def partita_resource(partita_backend: "Backend") -> "DynamoDBServiceResource":
     from partita import boto
 
     return boto.resource(partita_backend)
+
+
+@pytest.fixture
+def partita_consumers() -> ConsumerTester:
+    """Runs consumers to rest, and lets their handlers fail, or receive changes more than once."""
+    return ConsumerTester()

@@ -8,14 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
 from partita import Store, connect
 from partita.consumers.administration import ConsumerAdministration
+from partita.prometheus import CONTENT_TYPE
 from tests.consumers import shop
 from tests.consumers.shop import Order
 from tests.peers import started, wait_until
+from tests.prometheus_text import parsed
 from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -82,13 +86,16 @@ def partita(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]"
 
 
 @contextmanager
-def working(folder: Path) -> Iterator["subprocess.Popen[str]"]:
-    command = [*PARTITA, "work", "shop_app", "--on", "shop.db"]
+def working(folder: Path, *options: str, **environment: str) -> Iterator["subprocess.Popen[str]"]:
+    command = [*PARTITA, "work", "shop_app", "--on", "shop.db", *options]
     with subprocess.Popen(
-        command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=folder, env=ENVIRONMENT | environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdout is not None
+            if "--metrics-port" in options:
+                yield process
+                return
             assert process.stdout.readline() == "partita: working on tallies, strict, tick, fail, data in shop.db\n"
             yield process
         finally:
@@ -147,6 +154,65 @@ def test_paused_consumer_waits_until_it_is_resumed(folder: Path, db: Store) -> N
         wait_until(partial(has_created, db, 2))
 
 
+def test_consumer_that_stands_still_is_listed_with_the_hours_left(folder: Path, db: Store) -> None:
+    db.create(Order(order_id="1", customer_id="c"))
+    with working(folder):
+        wait_until(partial(has_created, db, 1))
+    partita(folder, "consumers", "pause", "tallies")
+    db.create(Order(order_id="2", customer_id="c"))
+    shown = partita(folder, "consumers").stdout.splitlines()
+    assert "paused" in next(line for line in shown if "tallies" in line)
+    assert "consumer tallies stands still: it is paused; its oldest unread change expires in 24.0 hours" in shown
+
+
+def test_changes_are_replayed_from_a_time(folder: Path, db: Store) -> None:
+    db.create(Order(order_id="1", customer_id="c"))
+    with working(folder):
+        wait_until(partial(has_created, db, 1))
+    assert partita(folder, "consumers", "replay", "tallies", "2026-01-01T00:00:00Z").returncode == 0
+    with working(folder):
+        wait_until(partial(has_created, db, 2))
+    assert "in the future" in partita(folder, "consumers", "replay", "tallies", "2999-01-01T00:00:00Z").stderr
+
+
+def read_metrics(url: str, **headers: str) -> tuple[int, str]:
+    try:
+        with urlopen(Request(url, headers=headers), timeout=PATIENCE) as reply:  # noqa: S310 - a local server
+            assert reply.headers["content-type"] == CONTENT_TYPE
+            return reply.status, reply.read().decode()
+    except HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def check_metrics(url: str) -> None:
+    """Whether the metrics of consumers and jobs are served."""
+
+    def has_run() -> bool:
+        status, text = read_metrics(url)
+        assert status == 200
+        found = parsed(text)
+        handled = found["partita_consumer_handled_total"].samples if "partita_consumer_handled_total" in found else {}
+        return handled.get((("consumer", "tallies"),)) == 1 and "partita_job_last_run_failed" in found
+
+    wait_until(has_run)
+
+
+def test_work_serves_metrics_on_a_port_of_their_own(folder: Path, db: Store) -> None:
+    db.create(Order(order_id="1", customer_id="c"))
+    with working(folder, "--metrics-port", "0") as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[-1]
+        check_metrics(url)
+        assert read_metrics(url, Host="evil.example")[0] == 421
+        assert read_metrics(url.removesuffix("metrics"))[0] == 404
+    with working(folder, "--metrics-port", "0", PARTITA_METRICS_TOKEN="secret") as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[-1]
+        assert read_metrics(url)[0] == 401
+        assert read_metrics(url, Authorization="Bearer other")[0] == 401
+        assert read_metrics(url, Authorization="Bearer secret")[0] == 200
+
+
 def has_ticked(db: Store) -> bool:
     return db(shop.tally("ticks")) is not None
 
@@ -173,6 +239,7 @@ def test_job_is_run_by_hand(folder: Path, db: Store) -> None:
         (("jobs", "run", "shop_app", "nothing"), "shop_app has no job 'nothing'; it has tick, fail"),
         (("jobs", "run", "shop_app", "fail"), "fail failed: ValueError: not today"),
         (("jobs", "tests.design.shop"), "tests.design.shop has no jobs"),
+        (("work", "shop_app", "--metrics-port", "0", "--metrics-host", "0.0.0.0"), "set PARTITA_METRICS_TOKEN"),  # noqa: S104
     ],
 )
 def test_mistake_is_one_line(folder: Path, arguments: tuple[str, ...], error: str) -> None:
@@ -186,9 +253,14 @@ def test_mistake_is_one_line(folder: Path, arguments: tuple[str, ...], error: st
 def test_serve_runs_the_consumers_of_its_systems(folder: Path, db: Store, works: bool) -> None:
     options = ["shop_app", "--on", str(folder / "shop.db"), "--no-seed", *([] if works else ["--no-work"])]
     environment = {"PYTHONPATH": f"{folder}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"}
-    with started(lambda port: [*PARTITA, "serve", *options, "--port", str(port)], environment=environment):
+    with started(lambda port: [*PARTITA, "serve", *options, "--port", str(port)], environment=environment) as running:
         db.create(Order(order_id="1", customer_id="c"))
+        url = f"{running.endpoint}/metrics"
         if works:
             wait_until(partial(has_created, db, 1))
             wait_until(partial(has_ticked, db))
+            check_metrics(url)
+            assert read_metrics(url, Host="evil.example")[0] == 421
+        else:
+            wait_until(lambda: 'partita_consumer_stalled{consumer="tallies"} 1.0' in read_metrics(url)[1])
     assert has_created(db, 1) == has_ticked(db) == works

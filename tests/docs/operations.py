@@ -20,7 +20,6 @@ _REJECTED = {
     "CreateTable": {pascal(member) for member in create_table.UNSUPPORTED},
     "UpdateTable": {pascal(member) for member in update_table.UNSUPPORTED},
 }
-_UNKNOWN = {"UpdateContinuousBackups"}  # until tables can be restored
 
 _HEAD = """\
 # Operations
@@ -70,7 +69,7 @@ def _section(service: str, title: str) -> str:
 
 
 def _row(model: dict[str, Any], name: str) -> str:
-    if name not in OPERATIONS or name in _UNKNOWN:
+    if name not in OPERATIONS:
         return f"| {name} | no | | |"
     known = {field.encode_name for field in msgspec.structs.fields(OPERATIONS[name].request)}
     known -= _LEFT_ASIDE.get(name, set())

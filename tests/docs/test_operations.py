@@ -14,5 +14,5 @@ def test_every_operation_of_the_wire_is_answered_by_the_engine() -> None:
 
 
 def test_page_lists_what_is_not_there() -> None:
-    assert "| CreateBackup | no | |" in page()
+    assert "| CreateGlobalTable | no | |" in page()
     assert "| PutItem | yes |  |" in page()

@@ -115,4 +115,42 @@ def test_error_has_dynamodbs_code(aws: Aws) -> None:
     with pytest.raises(RuntimeError, match="ResourceNotFoundException"):
         aws("dynamodb", "describe-table", "--table-name", "absent")
     with pytest.raises(RuntimeError, match="UnknownOperationException"):
-        aws("dynamodb", "list-backups")
+        aws("dynamodb", "list-exports")
+
+
+def test_table_is_backed_up_and_restored(aws: Aws, table_name: str) -> None:
+    create(aws, table_name)
+    put(aws, table_name, "a", 1)
+    on = "PointInTimeRecoveryEnabled=true,RecoveryPeriodInDays=7"
+    enabled = aws(
+        *("dynamodb", "update-continuous-backups", "--table-name", table_name),
+        *("--point-in-time-recovery-specification", on),
+    )
+    assert enabled["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]["RecoveryPeriodInDays"] == 7
+    backup = aws("dynamodb", "create-backup", "--table-name", table_name, "--backup-name", "first")["BackupDetails"]
+    put(aws, table_name, "a", 2)
+    copies = {"point": f"{table_name}-point", "latest": f"{table_name}-latest", "backup": f"{table_name}-backup"}
+    described = aws("dynamodb", "describe-continuous-backups", "--table-name", table_name)
+    recovery = described["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+    restore = ("dynamodb", "restore-table-to-point-in-time", "--source-table-name", table_name)
+    earliest = str(recovery["EarliestRestorableDateTime"])
+    aws(*restore, "--target-table-name", copies["point"], "--restore-date-time", earliest)
+    aws(*restore, "--target-table-name", copies["latest"], "--use-latest-restorable-time")
+    aws(
+        *("dynamodb", "restore-table-from-backup", "--backup-arn", backup["BackupArn"]),
+        *("--target-table-name", copies["backup"]),
+    )
+    counts = {}
+    for kind, name in copies.items():
+        aws("dynamodb", "wait", "table-exists", "--table-name", name)
+        counts[kind] = aws("dynamodb", "scan", "--table-name", name)["Count"]
+    assert counts == {"point": 1, "latest": 2, "backup": 1}
+    listed = aws("dynamodb", "list-backups", "--table-name", table_name)["BackupSummaries"]
+    assert [each["BackupStatus"] for each in listed] == ["AVAILABLE"]
+    gone = aws("dynamodb", "delete-backup", "--backup-arn", backup["BackupArn"])["BackupDescription"]
+    assert gone["BackupDetails"]["BackupStatus"] == "DELETED"
+    with pytest.raises(RuntimeError, match="BackupNotFoundException"):
+        aws("dynamodb", "describe-backup", "--backup-arn", backup["BackupArn"])
+    aws("dynamodb", "delete-table", "--table-name", table_name)
+    (system,) = aws("dynamodb", "list-backups", "--backup-type", "SYSTEM")["BackupSummaries"]
+    assert system["BackupName"] == f"{table_name}$DeletedTableBackup"

@@ -1,90 +1,103 @@
 """`partita consumers`: the state of consumers, and the changes that they have given up."""
 
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import App
-
-from partita.cli.options import Address
+from cyclopts import App, Parameter
 
 if TYPE_CHECKING:
-    from partita.consumers.administration import ConsumerAdministration
+    from partita.consumers.administration import ConsumerAdministration, ConsumerStatus
     from partita.consumers.state import DeadLetter
     from partita.store.store import Store
+
+SAMPLE_SECONDS = 1.0  # over which rates are measured
+WIDTH = 160  # of the table where it is not shown on a terminal
+
+Name = Annotated[str, Parameter(help="The name of the consumer.")]
+Sequence = Annotated[str, Parameter(help='The number of the change, as `partita consumers dead` lists it, or "all".')]
+Since = Annotated[datetime, Parameter(help="The time, such as 2026-01-31T12:00:00Z; local time without a zone.")]
+Data = Annotated[
+    str,
+    Parameter(
+        metavar="ADDRESS",
+        help="Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.",
+    ),
+]
 
 consumers = App(name="consumers", help="Show the consumers of a database, pause them, and repair what they gave up.")
 
 
 @consumers.default
-def show(*, on: Address = "partita.db") -> None:
-    """Show the consumers that have run on a database.
+def show(*, on: Data = "partita.db") -> None:
+    """Show the consumers that have run on a database, as they are within a second.
 
-    Parameters
-    ----------
-    on
-        Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
+    The lag is that of the changes that a consumer has not read: how many, up to 10,000, and the age of the oldest. A
+    consumer that stands still is listed with the hours until its oldest change expires.
     """
     from rich.console import Console
     from rich.table import Table
 
     from partita.consumers.administration import ConsumerAdministration, known_consumers
+    from partita.consumers.monitor import ConsumerMonitor
 
     with _opened(on) as db:
-        found = [ConsumerAdministration(db, name).status() for name in known_consumers(db)]
-    if not found:
+        names = known_consumers(db)
+        monitor = ConsumerMonitor(db, names, patience=0.0)
+        before = [ConsumerAdministration(db, name).status() for name in names]
+        monitor.check()
+        if names:
+            time.sleep(SAMPLE_SECONDS)
+        problems = monitor.check()
+        after = [ConsumerAdministration(db, name).status() for name in names]
+    if not names:
         print(f"{on}: no consumer has run here; partita work runs them")
         return
-    table = Table("consumer", "state", "handled", "skipped", "parked", "dead letters", "gaps", "last change")
-    for each in found:
-        state = "paused" if each.is_paused else "running" if each.is_running else "not running"
-        last = "" if each.last_change is None else f"{each.last_change:%Y-%m-%d %H:%M:%S}Z"
-        numbers = (each.handled, each.skipped, each.parked, each.dead_letters, each.gaps)
-        table.add_row(each.name, state, *(f"{number:,}" for number in numbers), last)
-    Console().print(table)
+    columns = ("handled", "a second", "skipped", "retries", "parked", "dead letters", "gaps", "last change")
+    table = Table("consumer", "state", "lag", *columns)
+    for earlier, each in zip(before, after, strict=True):
+        table.add_row(*_row(each, each.rate_since(earlier)))
+    Console(width=None if sys.stdout.isatty() else WIDTH).print(table)
+    for problem in problems:
+        print(problem)
+
+
+def _row(status: "ConsumerStatus", rate: float) -> list[str]:
+    state = "paused" if status.is_paused else "running" if status.is_running else "not running"
+    backlog = status.backlog
+    lag = "" if backlog is None else f"{backlog.records:,} ({status.lag.total_seconds():,.0f} s)"
+    last = "" if status.last_change is None else f"{status.last_change:%Y-%m-%d %H:%M:%S}Z"
+    counts = (status.skipped, status.retries, status.parked, status.dead_letters, status.gaps)
+    return [status.name, state, lag, f"{status.handled:,}", f"{rate:,.1f}", *(f"{each:,}" for each in counts), last]
 
 
 @consumers.command
-def pause(name: str, /, *, on: Address = "partita.db") -> None:
-    """Let no process run a consumer until it is resumed; changes wait for 24 hours at most.
-
-    Parameters
-    ----------
-    name
-        The name of the consumer.
-    on
-        Where the data is.
-    """
+def pause(name: Name, /, *, on: Data = "partita.db") -> None:
+    """Let no process run a consumer until it is resumed; changes wait for 24 hours at most."""
     with _consumer(name, on) as consumer:
         consumer.pause()
 
 
 @consumers.command
-def resume(name: str, /, *, on: Address = "partita.db") -> None:
-    """Let a process run a paused consumer again.
-
-    Parameters
-    ----------
-    name
-        The name of the consumer.
-    on
-        Where the data is.
-    """
+def resume(name: Name, /, *, on: Data = "partita.db") -> None:
+    """Let a process run a paused consumer again."""
     with _consumer(name, on) as consumer:
         consumer.resume()
 
 
 @consumers.command
-def dead(name: str, /, *, on: Address = "partita.db") -> None:
-    """List the changes that a consumer has given up, each with its error.
+def replay(name: Name, since: Since, /, *, on: Data = "partita.db") -> None:
+    """Have all changes since a time handled again; their effects are repeated."""
+    with _consumer(name, on) as consumer:
+        consumer.replay(since if since.tzinfo is not None else since.astimezone())
 
-    Parameters
-    ----------
-    name
-        The name of the consumer.
-    on
-        Where the data is.
-    """
+
+@consumers.command
+def dead(name: Name, /, *, on: Data = "partita.db") -> None:
+    """List the changes that a consumer has given up, each with its error."""
     with _consumer(name, on) as consumer:
         for each in consumer.dead_letters():
             given_up = f"{each.tries} tries until {each.given_up_at:%Y-%m-%d %H:%M:%S}Z"
@@ -92,18 +105,8 @@ def dead(name: str, /, *, on: Address = "partita.db") -> None:
 
 
 @consumers.command
-def retry(name: str, sequence: str, /, *, on: Address = "partita.db") -> None:
-    """Have a change that was given up handled again.
-
-    Parameters
-    ----------
-    name
-        The name of the consumer.
-    sequence
-        The number of the change, as `partita consumers dead` lists it, or "all".
-    on
-        Where the data is.
-    """
+def retry(name: Name, sequence: Sequence, /, *, on: Data = "partita.db") -> None:
+    """Have a change that was given up handled again."""
     with _consumer(name, on) as consumer:
         for each in _letters(consumer, name, sequence):
             consumer.retry(each)
@@ -111,18 +114,8 @@ def retry(name: str, sequence: str, /, *, on: Address = "partita.db") -> None:
 
 
 @consumers.command
-def drop(name: str, sequence: str, /, *, on: Address = "partita.db") -> None:
-    """Forget a change that was given up, for good.
-
-    Parameters
-    ----------
-    name
-        The name of the consumer.
-    sequence
-        The number of the change, as `partita consumers dead` lists it, or "all".
-    on
-        Where the data is.
-    """
+def drop(name: Name, sequence: Sequence, /, *, on: Data = "partita.db") -> None:
+    """Forget a change that was given up, for good."""
     with _consumer(name, on) as consumer:
         for each in _letters(consumer, name, sequence):
             consumer.drop(each)

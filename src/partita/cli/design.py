@@ -55,7 +55,7 @@ def proof_summary(design: "Design") -> str:
     for name, pattern in design.patterns.items():
         index = pattern.read.sources[0].keys.index
         place = index or pattern.read.sources[0].model.table.name
-        lines.append(f"  {name:<32} {'GetItem' if pattern.read.single else 'Query':<8} {place}")
+        lines.append(f"  {name:<32} {pattern.read.operation:<8} {place}")
     return "\n".join(lines)
 
 

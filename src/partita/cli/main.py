@@ -5,10 +5,15 @@ import sys
 from cyclopts import App
 
 from partita.cli.adopt import adopt
+from partita.cli.backup import backup
 from partita.cli.consumers import consumers
 from partita.cli.design import explain, prove
+from partita.cli.doctor import doctor
 from partita.cli.engine import engine
+from partita.cli.evolve import apply, plan
 from partita.cli.jobs import jobs
+from partita.cli.restore import restore
+from partita.cli.search import search
 from partita.cli.seed import seed
 from partita.cli.serve import serve
 from partita.cli.token import token
@@ -17,7 +22,25 @@ from partita.cli.work import work
 from partita.errors import PartitaError
 
 app = App(name="partita", help="Declare a DynamoDB design once, in Python; prove it, run it, serve it.")
-for command in (engine, serve, work, consumers, jobs, seed, token, adopt, prove, explain, verify):
+for command in (
+    engine,
+    serve,
+    work,
+    consumers,
+    jobs,
+    search,
+    seed,
+    token,
+    plan,
+    apply,
+    doctor,
+    adopt,
+    prove,
+    explain,
+    verify,
+    backup,
+    restore,
+):
     app.command(command)
 
 

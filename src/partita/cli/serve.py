@@ -1,7 +1,7 @@
 """`partita serve`: systems over REST, with DynamoDB's protocol on the same port."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -40,6 +40,9 @@ def serve(
 
     Cursors are signed with the keys in the environment variable PARTITA_CURSOR_KEYS, separated by commas: the first one
     signs, all are accepted. Without it, with a key in the database file; a remote database needs the variable.
+
+    GET /metrics has metrics of the consumers and jobs for Prometheus. With PARTITA_METRICS_TOKEN in the environment, it
+    requires that bearer token; without it, it is served on a loopback address only.
 
     Parameters
     ----------
@@ -185,10 +188,11 @@ def run(
     works: bool = True,
 ) -> None:
     """Serves until interrupted; `ready` is called once the systems are open and the socket listens."""
-    from contextlib import ExitStack
+    import asyncio
+    from contextlib import ExitStack, asynccontextmanager
 
     from partita.cli.open_systems import open_systems
-    from partita.cli.work import at_work
+    from partita.cli.work import at_work, metrics_endpoint
     from partita.connect import connect, connect_async
     from partita.dynamodb.backend import OwnedAsyncBackend
     from partita.engine.async_engine import AsyncEngine
@@ -213,9 +217,16 @@ def run(
     async def protocol() -> OwnedAsyncBackend:
         return AsyncEngine(backend) if isinstance(backend, Engine) else await connect_async(address)
 
+    @asynccontextmanager
+    async def background() -> AsyncIterator[None]:
+        async with rest.running():
+            try:
+                yield
+            finally:
+                await asyncio.to_thread(working.close)  # consumers and jobs end before the database is closed
+
     with ExitStack() as working:
-        for each in opened if works else []:
-            working.enter_context(at_work(each))
+        sources_of_metrics = [working.enter_context(at_work(each, runs=works)) for each in opened]
         uvicorn_server.serve(
             protocol,
             at,
@@ -224,7 +235,8 @@ def run(
             dynamodb=dynamodb,
             authorizer=authorizer,
             sources=sources,
-            background=rest.running,
+            background=background,
+            metrics=metrics_endpoint(sources_of_metrics, at.getsockname()[0]),
         )
 
 

@@ -33,13 +33,14 @@ def verify(file: Path, /, *, repair: bool = False) -> None:
         raise ConfigurationError(f"{file}: the file is empty; there is nothing to verify")
     if repair:
         _repair(file)
-    found = _problems(file)
+    found = problems_of_file(file)
     print("\n".join(found) if found else f"{file}: every index agrees with its table, every total is exact")
     if found:
         sys.exit(1)
 
 
-def _problems(file: Path) -> list[str]:
+def problems_of_file(file: Path) -> list[str]:
+    """The inconsistencies of a database file, and its damaged rows."""
     from partita.engine.verify import find_problems
     from partita.storage.sqlite import ReadOnlySqliteStorage
 

@@ -1,0 +1,70 @@
+"""`python -m bench.matching`: recall@5 of the offline embedder and of plain full text, on both halves.
+
+The queries that an embedder misses are printed by `--misses`, of the tuning half only.
+"""
+
+import argparse
+
+from bench.matching.labelled_set import HELD_OUT, TUNING, labelled_parts, labelled_queries
+from bench.matching.recall import Search, by_meaning, by_words, recall, recall_by_group
+from partita.embeddings import Glossary, OfflineEmbedder
+
+MIN_RECALL, MIN_ADVANTAGE = 0.8, 0.1
+
+
+def searches() -> dict[str, Search]:
+    return {
+        "full text": by_words(),
+        "offline embedder, 256 dimensions": by_meaning(OfflineEmbedder()),
+        "offline embedder, 512 dimensions": by_meaning(OfflineEmbedder(512)),
+        "256 dimensions, without the glossary": by_meaning(OfflineEmbedder(glossary=Glossary({}))),
+    }
+
+
+def table(found: dict[str, Search]) -> str:
+    """The recall of each search on both halves, as Markdown."""
+    halves = {half: labelled_queries(half) for half in (TUNING, HELD_OUT)}
+    heads = [f"{half} ({len(queries)} queries)" for half, queries in halves.items()]
+    lines = [f"| recall@5 | {' | '.join(heads)} |", "|---|---|---|"]
+    for name, search in found.items():
+        values = (f"{recall(search, queries):.3f}" for queries in halves.values())
+        lines.append(f"| {name} | {' | '.join(values)} |")
+    return "\n".join(lines)
+
+
+def group_table(found: dict[str, Search]) -> str:
+    """The recall on the held-out half by language and trait of the queries, as Markdown."""
+    groups = {name: recall_by_group(search, labelled_queries(HELD_OUT)) for name, search in found.items()}
+    names = list(next(iter(groups.values())))
+    lines = [f"| held-out | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    lines += [f"| {name} | {' | '.join(f'{row[each]:.2f}' for each in names)} |" for name, row in groups.items()]
+    return "\n".join(lines)
+
+
+def print_misses(search: Search) -> None:
+    names = {part.id: part.name for part in labelled_parts()}
+    for each in labelled_queries(TUNING):
+        found = search(each.query)
+        if missing := [names[part] for part in each.relevant if part not in found]:
+            print(f"{each.query}: not {missing} but {[names[part] for part in found]}")
+
+
+def main() -> int:
+    """Prints the tables; 1 where a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m bench.matching", description=__doc__)
+    parser.add_argument("--misses", action="store_true", help="queries of the tuning half that are not answered")
+    options = parser.parse_args()
+    found = searches()
+    words, meaning = list(found.values())[:2]
+    if options.misses:
+        print_misses(meaning)
+        return 0
+    print(f"{table(found)}\n\n{group_table(dict(list(found.items())[:2]))}")
+    measured = recall(meaning, labelled_queries(HELD_OUT))
+    advantage = measured - recall(words, labelled_queries(HELD_OUT))
+    print(f"\nheld-out: {measured:.3f} (target {MIN_RECALL}), {advantage:+.3f} (target {MIN_ADVANTAGE:+})")
+    return 0 if measured >= MIN_RECALL and advantage >= MIN_ADVANTAGE else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,125 @@
+"""`partita plan` and `partita apply`: what a changed design means for stored data, and doing it."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from partita.cli.options import Address, Flag
+
+if TYPE_CHECKING:
+    from partita.store.store import Store
+
+
+def plan(what: str, /, *, on: Address, exact: Flag = False, json: Flag = False) -> None:
+    """Print what a design means for stored data: tables, index keys, counters, guards, attributes, and their cost.
+
+    Nothing is changed. The exit status is 0 if there is nothing to do, 1 if there is, 2 after an error.
+
+    Parameters
+    ----------
+    what
+        An installed system, or module or module:attribute of your own: shop.design.
+    on
+        Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
+    exact
+        Read every item. Without it, the numbers of a table with more than 2,000 items come from a sample.
+    json
+        Print JSON.
+    """
+    import msgspec
+
+    from partita.evolution.migration_plan import plan_migration, plan_text
+
+    with opened_store(what, on, "plan") as db, progress_line() as show:
+        found = plan_migration(db, exact=exact, progress=lambda items: show(f"{items:,} items read"))
+    print(msgspec.json.encode(found).decode() if json else plan_text(found))
+    if found.has_work:
+        sys.exit(1)
+
+
+def apply(
+    what: str,
+    /,
+    *,
+    on: Address,
+    rate: Annotated[float | None, Parameter(validator=Number(gt=0))] = None,
+    wait: Annotated[float | None, Parameter(validator=Number(gte=0))] = None,
+    rollback: Flag = False,
+) -> None:
+    """Bring stored data to a design, while programs read and write it.
+
+    An interrupted run goes on where it was when it is started again; a finished one has nothing to do. While programs
+    with the earlier design work, it waits for them: deploy the new version meanwhile. Until all items are verified,
+    `--rollback` returns to the earlier design.
+
+    Parameters
+    ----------
+    what
+        An installed system, or module or module:attribute of your own: shop.design.
+    on
+        Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
+    rate
+        The most items to read, and write, in a second.
+    wait
+        The most seconds to wait for programs with the earlier design; without it, as long as it takes.
+    rollback
+        Give up an unfinished application; the data has the earlier design again.
+    """
+    from partita.evolution.apply import apply_design, roll_back
+
+    with opened_store(what, on, "apply") as db:
+        if rollback:
+            roll_back(db)
+            print(f"{db.design.name}: rolled back to the earlier design")
+            return
+        with progress_line() as show:
+            done = apply_design(
+                db,
+                items_per_second=rate,
+                patience=wait,
+                progress=lambda at: show(f"{at.phase}: {at.items:,} items, {at.written:,} written"),
+            )
+    for each in done.tables:
+        print(each)
+    for (entity, kind, name), count in sorted(done.done.items()):
+        print(f"{entity}: {kind} {name}: {count:,} items")
+    if done.counters_set:
+        print(f"{done.counters_set:,} counters set")
+    for title, several in (("that no entity explains", done.unexplained), ("that cannot be read", done.unreadable)):
+        if several:
+            print(f"{len(several):,} items {title}, left unchanged:")
+            print("\n".join(f"  {each}" for each in several[:20]))
+    print(f"{db.design.name}: the data has the design, verified item by item")
+
+
+@contextmanager
+def opened_store(what: str, address: str, command: str) -> "Iterator[Store]":
+    """A store of the design that `what` names on existing data, which need not satisfy it."""
+    from partita.cli.design_loader import load_system
+    from partita.connect import connect
+    from partita.errors import ConfigurationError
+    from partita.store.store import Store
+
+    if "://" not in address and not Path(address).is_file():
+        raise ConfigurationError(f"--on {address}: no such file; {command} works on existing data")
+    design = load_system(what, "design").design
+    with connect(address) as backend:
+        yield Store(backend, design)
+
+
+@contextmanager
+def progress_line() -> Iterator[Callable[[str], None]]:
+    """A line that says how far the work is, on a terminal only."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda text: bar.update(task, description=text)
