@@ -36,6 +36,7 @@ MAY_SEE: dict[str, set[str]] = {
     "describe": WAIST | {"validation", "design", "plan"},
     "store": MEANING | {"process_identity"},
     "evolution": MEANING | {"store", "process_identity"},
+    "infrastructure": WAIST | {"design", "plan"},
     "consumers": MEANING | {"store", "prometheus", "process_identity"},
     "search": MEANING | {"store", "consumers"},
     "jobs": WAIST | {"design", "plan", "store", "prometheus", "process_identity"},
@@ -53,6 +54,7 @@ MAY_SEE: dict[str, set[str]] = {
     | {
         "store",
         "evolution",
+        "infrastructure",
         "consumers",
         "search",
         "jobs",

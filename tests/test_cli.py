@@ -28,6 +28,8 @@ COMMANDS = (
     "token",
     "plan",
     "apply",
+    "doctor",
+    "export",
     "adopt",
     "prove",
     "explain",

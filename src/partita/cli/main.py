@@ -11,6 +11,7 @@ from partita.cli.design import explain, prove
 from partita.cli.doctor import doctor
 from partita.cli.engine import engine
 from partita.cli.evolve import apply, plan
+from partita.cli.export import export
 from partita.cli.jobs import jobs
 from partita.cli.restore import restore
 from partita.cli.search import search
@@ -34,6 +35,7 @@ for command in (
     plan,
     apply,
     doctor,
+    export,
     adopt,
     prove,
     explain,

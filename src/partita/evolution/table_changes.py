@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from partita.design.tables import Table
 from partita.dynamodb import requests as wire
-from partita.dynamodb.exceptions import ResourceNotFoundException
+from partita.dynamodb.exceptions import ResourceNotFoundException, UnknownOperationException
 from partita.dynamodb.shapes import DeleteIndexAction, IndexUpdate, TableDescription
 from partita.errors import MigrationBlocked
 from partita.evolution.evolution_store import EvolutionStore
@@ -65,6 +65,30 @@ def superfluous_indexes(table: Table, description: TableDescription) -> Iterator
     for each in description.global_secondary_indexes or ():
         if each.index_name is not None and each.index_name not in wanted:
             yield each.index_name
+
+
+def missing_settings(db: EvolutionStore, table: Table) -> Iterator[str]:
+    """The settings that an existing table does not have: TTL and point-in-time recovery; `change_tables` makes them."""
+    try:
+        if table.ttl is not None and db.run_flow(_ttl(db, table)) != table.ttl:
+            yield f"set the TTL of table {table.name} to {table.ttl}"
+        if table.recovery_days is not None and db.run_flow(_recovery_days(db, table)) != table.recovery_days:
+            yield f"set the recovery of table {table.name} to {table.recovery_days} days"
+    except UnknownOperationException:
+        return  # a backend without such a setting
+
+
+def _ttl(db: EvolutionStore, table: Table) -> Flow[str | None]:
+    reply = yield from send_idempotent(db.context, wire.DescribeTimeToLive(table_name=table.name))
+    found = reply.time_to_live_description
+    return None if found is None else found.attribute_name
+
+
+def _recovery_days(db: EvolutionStore, table: Table) -> Flow[int | None]:
+    reply = yield from send_idempotent(db.context, wire.DescribeContinuousBackups(table_name=table.name))
+    backups = reply.continuous_backups_description
+    found = None if backups is None else backups.point_in_time_recovery_description
+    return None if found is None else found.recovery_period_in_days
 
 
 def actual_tables(db: EvolutionStore) -> list[Table]:

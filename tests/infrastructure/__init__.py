@@ -1,0 +1,1 @@
+"""Tests of the infrastructure that is written from a design."""
