@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from contextlib import suppress
 
 from partita.consumers.batch_runner import runner_of
 from partita.consumers.causes import Causes
@@ -15,6 +16,7 @@ from partita.errors import PartitaError
 from partita.store.store import Store
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds after a failure of the database
+POSITION_SECONDS = 0.25  # that the position after skipped records may wait to be stored with a change
 
 _log = logging.getLogger("partita.consumers")
 
@@ -30,6 +32,7 @@ class ConsumerThread:
             pages=pages,
             parallel=consumer.parallel,
             should_stop=lambda: not self._may_run,
+            patience=POSITION_SECONDS,
             causes=causes,
         )
         self.lease = LeaseHolder(self._runner.db, consumer.name)
@@ -72,8 +75,14 @@ class ConsumerThread:
                 self._awake.clear()
                 if not (self.lease.is_held and self._step()):
                     self._awake.wait(self._pause())
+            self._store_positions()
         finally:
             self._runner.close()
+
+    def _store_positions(self) -> None:
+        if self._has_begun and self.lease.is_held:
+            with suppress(PartitaError, OSError):  # the next process reads the skipped records again
+                self._runner.store_positions()
 
     def _step(self) -> int:
         """Handles what there is; returns the number of changes."""
@@ -118,4 +127,5 @@ class ConsumerThread:
             parked = self._runner.parking.seconds_until_due()
         except (PartitaError, OSError):
             return BEAT_SECONDS
-        return max(0.01, min(BEAT_SECONDS, parked))
+        longest = POSITION_SECONDS if self._runner.has_unstored_positions else BEAT_SECONDS
+        return max(0.01, min(longest, parked))

@@ -45,6 +45,11 @@ class HandlerRuns:
         self._runner: asyncio.Runner | None = None
         self._seconds = 0.0  # that a handler takes
 
+    @property
+    def are_quick(self) -> bool:
+        """Whether the last handlers took so little time that it is best to run them one after the other."""
+        return self._seconds <= SLOW_SECONDS
+
     def attempt(self, delivery: Delivery, commit: Callable[[HandlerTransaction], None]) -> BaseException | None:
         """Runs the handlers and commits; again while what they read changes. Returns the error of a failure.
 
@@ -79,7 +84,7 @@ class HandlerRuns:
 
     def outcomes(self, deliveries: Sequence[Delivery]) -> Iterator[HandlerTransaction | BaseException]:
         """The transactions of changes of different items, in their order; its error for one that has failed."""
-        if self._parallel > 1 and len(deliveries) > 1 and self._seconds > SLOW_SECONDS:
+        if self._parallel > 1 and len(deliveries) > 1 and not self.are_quick:
             yield from self._await(self._run_all(deliveries))
             return
         for each in deliveries:

@@ -1,19 +1,19 @@
 """Runs a consumer: reads its changes in order, runs the handlers, and commits their effects with the position.
 
 Effects and position are written in one transaction, and the position only if nobody else has moved it: a change takes
-effect once, whatever fails. Several changes of different items share a transaction; where that fails, each is tried
-alone. A change that fails alone is parked in place of its effects, so that the others go on.
+effect once, whatever fails. Several changes of different items share a transaction; where that fails, each half of them
+is tried, down to single changes. A change that fails alone is parked in place of its effects, so that the others go on.
 """
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from partita.consumers import state
 from partita.consumers.administration import ConsumerAdministration
 from partita.consumers.causes import Causes
-from partita.consumers.consumer import Consumer
+from partita.consumers.consumer import MAX_PARALLEL, Consumer
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Checkpoint, Delivery, Recognition, written_at
 from partita.consumers.faults import ConsumerFaults
@@ -28,8 +28,9 @@ from partita.dynamodb.stream_shapes import Record
 from partita.errors import PartitaError
 from partita.store.store import Store
 
-MAX_TOGETHER = 25  # changes in a transaction
+MAX_TOGETHER = 90  # changes in a transaction, where handlers are quick
 REPORT_SECONDS = 60.0  # between two reports that a consumer triggers itself
+MAX_SKIPPED = 1000  # records, until the position after them is stored at once
 MAX_ACTIONS = 90  # in a transaction of several changes: DynamoDB takes 100, and invariants may add some
 
 _log = logging.getLogger("partita.consumers")
@@ -45,6 +46,7 @@ class ConsumerRunner:
     pages        Pages of streams that other consumers of this process read as well.
     parallel     How many slow handlers run at the same time.
     should_stop  Asked between changes: Interrupted is raised if it is true; all before it is done and stored.
+    patience     For how many seconds the position after skipped records may wait for a change that is stored with it.
     faults       Faults that a test injects.
     causes       What the consumers of this process cause, to notice those that trigger each other without an end.
     """
@@ -58,6 +60,7 @@ class ConsumerRunner:
         pages: SharedPages | None = None,
         parallel: int = 1,
         should_stop: Callable[[], bool] = lambda: False,
+        patience: float = 0.0,
         faults: ConsumerFaults | None = None,
         causes: Causes | None = None,
     ) -> None:
@@ -65,6 +68,7 @@ class ConsumerRunner:
         self.consumer = consumer
         self.parking = Parking(self.db, consumer, timer)
         self._should_stop = should_stop
+        self._patience = patience
         self._together = MAX_TOGETHER if faults is None else 1
         self.causes = (Causes() if causes is None else causes).of(consumer)
         self._report_at = 0.0  # when it may be reported again that it triggers itself
@@ -104,9 +108,25 @@ class ConsumerRunner:
                 self.parking.load()  # another process may have parked changes of the new shards
                 handled += self._step_shards(table)
         handled += self.parking.retry_due(self._runs.attempt, self._check_running)
+        self.store_positions(self._patience)
         if self.causes.is_endless:
             self._report_endless()
         return handled
+
+    def store_positions(self, patience: float = 0.0) -> None:
+        """Stores the positions after skipped records that have waited for some seconds."""
+        for shard in self._shards:
+            if shard.has_waited(self._timer() - patience):
+                shard.move(HandlerTransaction(self.db), None, 0)
+
+    @property
+    def has_unstored_positions(self) -> bool:
+        """Whether a position waits: `step` stores it once the patience has ended."""
+        return any(each.has_waited(self._timer()) for each in self._shards)
+
+    @property
+    def _shards(self) -> Iterator[OpenShard]:
+        return (shard for table in self._tables for shard in table.shards.open)
 
     def close(self) -> None:
         self._runs.close()
@@ -133,7 +153,7 @@ class ConsumerRunner:
             try:
                 handled += self._handle_page(table, shard, shard.reader.next_page())
             except BaseException:
-                shard.reader.rewind(shard.position.sequence)
+                shard.rewind()
                 raise
         return handled
 
@@ -150,15 +170,18 @@ class ConsumerRunner:
         deliveries = table.scans.admit(changes)
         self._handle_all(shard, deliveries)
         skipped = len(records) - done - sum(not each.is_scanned for each in deliveries)
-        if skipped or done or shard.reader.has_ended:
-            shard.move(HandlerTransaction(self.db), records[-1] if records else None, 0, skipped)
+        if records and (skipped or done):
+            shard.skip(records[-1], skipped, self._timer())
+        if done or shard.reader.has_ended or shard.skipped >= MAX_SKIPPED:
+            shard.move(HandlerTransaction(self.db), None, 0)
         return len(records)
 
     def _handle_all(self, checkpoint: Checkpoint, deliveries: list[Delivery]) -> None:
         """Handles changes in their order, those of different items together."""
         waiting: dict[str, Delivery] = {}
+        together = self._together if self._runs.are_quick else min(self._together, MAX_PARALLEL)
         for delivery in deliveries:
-            if len(waiting) == self._together or delivery.item in waiting:
+            if len(waiting) == together or delivery.item in waiting:
                 self._handle_together(checkpoint, list(waiting.values()))
                 waiting = {}
             waiting[delivery.item] = delivery
@@ -185,7 +208,7 @@ class ConsumerRunner:
         self._commit(checkpoint, batch)
 
     def _commit(self, checkpoint: Checkpoint, batch: "_Batch") -> None:
-        """Commits changes together; one after the other if that fails."""
+        """Commits changes together; each half of them if that fails."""
         if not batch.deliveries:
             return
         try:
@@ -193,9 +216,13 @@ class ConsumerRunner:
         except (TakenOver, DatabaseUnavailable):
             raise
         except PartitaError:
-            for each in batch.deliveries:
-                self._check_running()
-                self._handle_alone(checkpoint, each)
+            self._check_running()
+            if len(batch.deliveries) == 1:
+                self._handle_alone(checkpoint, batch.deliveries[0])
+                return
+            half = len(batch.deliveries) // 2
+            self._handle_together(checkpoint, batch.deliveries[:half])
+            self._handle_together(checkpoint, batch.deliveries[half:])
 
     def _handle_alone(self, checkpoint: Checkpoint, delivery: Delivery, error: BaseException | None = None) -> None:
         """Commits one change, or parks it: behind another change of its item, or after a failure."""

@@ -56,6 +56,25 @@ class OpenShard:
     def __init__(self, position: Position, reader: ShardReader) -> None:
         self.position = position
         self.reader = reader
+        self.skipped = 0  # records whose position is not stored
+        self._skipped_to: Record | None = None
+        self._skipped_at = 0.0
+
+    def skip(self, last: Record, records: int, at: float) -> None:
+        """Notes that all records up to one need nothing more; the next commit stores the position after it."""
+        if self._skipped_to is None:
+            self._skipped_at = at
+        self._skipped_to = last
+        self.skipped += records
+
+    def has_waited(self, since: float) -> bool:
+        """Whether the position after skipped records waits since a time, or longer."""
+        return self._skipped_to is not None and self._skipped_at <= since
+
+    def rewind(self) -> None:
+        """Reads on after the stored position."""
+        self._skipped_to, self.skipped = None, 0
+        self.reader.rewind(self.position.sequence)
 
     def commit(self, whole: HandlerTransaction, deliveries: Sequence[Delivery]) -> None:
         """Commits a transaction together with the position after some changes."""
@@ -66,8 +85,9 @@ class OpenShard:
         self.move(whole, moved[-1] if moved else None, len(deliveries))
 
     def move(self, whole: HandlerTransaction, last: Record | None, handled: int, skipped: int = 0) -> None:
-        """Commits a transaction together with the position after a record, or after all if the shard has ended."""
+        """Commits a transaction together with the position after a record, or after those that were skipped."""
         position = self.position
+        last, skipped = last or self._skipped_to, skipped + self.skipped
         stored = None if last is None else last.dynamodb
         sequence = position.sequence if stored is None else stored.sequence_number or ""
         at = position.at if last is None else written_at(last)
@@ -90,6 +110,7 @@ class OpenShard:
         position.handled += handled
         position.skipped += skipped
         position.has_ended = has_ended
+        self._skipped_to, self.skipped = None, 0
 
     def is_done(self, delivery: Delivery) -> bool:
         """Whether a change was handled before the shard was read again for other entities."""

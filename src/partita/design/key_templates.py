@@ -181,11 +181,16 @@ class Template(msgspec.Struct, frozen=True, dict=True):
                 return self.separator.character.join(texts)
         return self.separator.character.join(texts)
 
+    @cached_property
+    def _most_splits(self) -> int:
+        """A verbatim part, which is the last one, may contain the separator; -1 is without a limit."""
+        return len(self.segments) - 1 if isinstance(self.segments[-1].form, VerbatimPart) else -1
+
     def parse(self, text: str, *, foreign: bool = False) -> dict[str, Any] | None:
         """The parts that the key holds in full, or None where it is not of this form; `foreign` as for a segment."""
-        last = self.segments[-1].form
-        most = len(self.segments) - 1 if isinstance(last, VerbatimPart) else -1
-        pieces = text.split(self.separator.character, most)
+        if not text.startswith(self.constant_prefix):
+            return None
+        pieces = text.split(self.separator.character, self._most_splits)
         found: dict[str, Any] = {}
         if self.optional_field is not None and len(pieces) == len(self.segments) - 1:
             found[self.optional_field] = None

@@ -33,7 +33,10 @@ _ABSENT = Raw(b"")
 
 
 class LogRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One change: `old` and `new` are the item's bytes before and after (empty: no item), `expired` marks TTL."""
+    """One change: `old` and `new` are the item's bytes before and after (empty: no item), `expired` marks TTL.
+
+    The billed sizes of both are 0 in records of versions that did not store them.
+    """
 
     at: float
     event: str
@@ -41,6 +44,16 @@ class LogRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     old: Raw = _ABSENT
     new: Raw = _ABSENT
     expired: bool = False
+    stored_old_size: int = 0
+    stored_new_size: int = 0
+
+    @property
+    def old_size(self) -> int:
+        return self.stored_old_size or _size(self.old)
+
+    @property
+    def new_size(self) -> int:
+        return self.stored_new_size or _size(self.new)
 
 
 _decode = msgspec.json.Decoder(LogRecord).decode
@@ -69,7 +82,7 @@ def decode_undo(table: StoredTable, value: bytes) -> Undo:
     if value[:1] != _UNDO:
         change = _decode(value)
         image = bytes(change.old)
-        old = Row(item_size(msgspec.json.decode(image)), image) if image else None
+        old = Row(change.old_size, image) if image else None
         return Undo(change.at, table.keys.storage_key(change.keys), old)
     _, at, length, size = _UNDO_HEAD.unpack_from(value)
     end = _UNDO_HEAD.size + length
@@ -110,8 +123,14 @@ def _stream_record(keys: Item, old: Row | None, new: Row | None, at: float, expi
         old=Raw(old.value) if old else _ABSENT,
         new=Raw(new.value) if new else _ABSENT,
         expired=expired,
+        stored_old_size=old.weight if old else 0,
+        stored_new_size=new.weight if new else 0,
     )
     return _encode(change)
+
+
+def _size(image: Raw) -> int:
+    return item_size(msgspec.json.decode(image)) if image else 0
 
 
 def _same_item(old: Row, new: Row) -> bool:

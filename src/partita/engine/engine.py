@@ -172,8 +172,10 @@ class Engine:
 
     def after_write(self, request: Request[Any]) -> None:
         """Starts the background work that a write may have made necessary."""
-        if type(request) not in ITEM_WRITES or getattr(request, "client_request_token", None) is not None:
+        if type(request) not in ITEM_WRITES:
             self._start_maintenance()
+        elif getattr(request, "client_request_token", None) is not None and not self.maintenance.is_running:
+            self._start_maintenance()  # tokens expire minutes later: a thread that runs finds them in time
 
     def _start_maintenance(self) -> None:
         if not self._maintains:

@@ -6,7 +6,7 @@ calls `step` while there is work; tests call it themselves.
 
 import threading
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ from partita.engine.context import EngineContext
 from partita.engine.expiry import due_range
 from partita.engine.history import DAY, archive, is_due
 from partita.engine.restore_steps import fail_restore, restore_step
-from partita.engine.schema import SnapshotRecord, StoredStream, TableRecord
+from partita.engine.schema import SnapshotRecord, StoredStream, StoredTable, TableRecord
 from partita.engine.table_backups import backup_step, backups, drop_expired_backups, fail_backup
 from partita.engine.vector_indexes import LOG_RECORDS, StoredVectorIndex, outdated_records
 from partita.engine.write import load_version, writes_for
@@ -62,11 +62,11 @@ class Maintenance:
             for snapshot in table.record.snapshots:
                 if snapshot.backup is not None:
                     more |= self._back_up(table.name, snapshot)
-            if table.record.ttl_space is not None:
+            if _has_expired_items(self._context.storage, table, self._context.clock()):
                 more |= self._writer.run(partial(expire, self._context, table.name))
             if is_due(self._context.storage, table, self._context.clock()):
                 more |= self._writer.run(partial(archive, self._context, table.name))
-            if table.record.streams or _has_rows(self._context.storage, table.record.changes):
+            if _needs_trim(self._context.storage, table, self._context.clock()):
                 more |= self._writer.run(partial(trim, self._context, table.name))
             if any(_is_long(self._context.storage, index) for index in table.vector_indexes.values()):
                 more |= self._writer.run(partial(trim_vector_logs, self._context, table.name))
@@ -182,6 +182,15 @@ def _needs(record: TableRecord) -> bool:
     ) or any(each.backfilled_to is not None for each in record.indexes)
 
 
+def _has_expired_items(reader: Reader, table: StoredTable, now: float) -> bool:
+    if table.record.ttl_space is None:
+        return False
+    try:
+        return next(iter(reader.range(table.record.ttl_space, *due_range(now))), None) is not None
+    except SpaceMissing:  # another process has just dropped it
+        return False
+
+
 def expire(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
     """Deletes a batch of expired items, with their index rows and change records."""
     table = context.write_catalog.tables.get(name)
@@ -207,23 +216,44 @@ def trim(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
     table = context.write_catalog.tables.get(name)
     if table is None:
         return False
-    now = context.clock()
-    oldest = oldest_number(table.record, now, _KEEP)
-    recovery = table.record.recovery
-    old = [] if recovery else _batch(txn, table.record.changes, number_key(oldest))  # otherwise they are archived
-    txn.apply(Write(table.record.changes, key, row, None) for key, row in old)
-    has_more = len(old) == BATCH
-    record = replace(
-        table.record,
-        streams=[each for each in _dated(table.record.streams, now) if not _has_ended(each, now)],
-        log_marks=moved_marks(
-            table.record, last_number(txn, table), now, 0 if has_more else _oldest(table.record, now)
-        ),
+    trimmed = _trimmed(txn, table, context.clock())
+    txn.apply(Write(table.record.changes, key, row, None) for key, row in trimmed.old)
+    if trimmed.record != table.record:
+        context.write_catalog.save(txn, trimmed.record, table.record)
+    return trimmed.has_more
+
+
+class _Trimmed(NamedTuple):
+    """What a trim of a change log removes, and the record of the table after it."""
+
+    old: list[tuple[bytes, Row]]
+    record: TableRecord
+
+    @property
+    def has_more(self) -> bool:
+        return len(self.old) == BATCH
+
+
+def _trimmed(reader: Reader, table: StoredTable, now: float) -> _Trimmed:
+    record, recovery = table.record, table.record.recovery
+    oldest = number_key(oldest_number(record, now, _KEEP))
+    old = [] if recovery else _batch(reader, record.changes, oldest)  # otherwise they are archived
+    marks_from = 0 if len(old) == BATCH else _oldest(record, now)
+    after = replace(
+        record,
+        streams=[each for each in _dated(record.streams, now) if not _has_ended(each, now)],
+        log_marks=moved_marks(record, last_number(reader, table), now, marks_from),
         recovery=replace(recovery, since=min(recovery.since, now)) if recovery else None,
     )
-    if record != table.record:
-        context.write_catalog.save(txn, record, table.record)
-    return has_more
+    return _Trimmed(old, after)
+
+
+def _needs_trim(reader: Reader, table: StoredTable, now: float) -> bool:
+    try:
+        trimmed = _trimmed(reader, table, now)
+    except SpaceMissing:  # another process has just dropped it
+        return False
+    return bool(trimmed.old) or trimmed.record != table.record
 
 
 def _oldest(record: TableRecord, now: float) -> int:
@@ -284,9 +314,9 @@ def drop_tokens(context: EngineContext, low: bytes, txn: StorageTransaction) -> 
     return rows[-1][0] + b"\0" if len(rows) == BATCH else b""
 
 
-def _batch(txn: StorageTransaction, space: str, high: bytes | None, low: bytes = b"") -> list[tuple[bytes, Row]]:
+def _batch(reader: Reader, space: str, high: bytes | None, low: bytes = b"") -> list[tuple[bytes, Row]]:
     found: list[tuple[bytes, Row]] = []
-    for key, weight, value in txn.range(space, low, high):
+    for key, weight, value in reader.range(space, low, high):
         found.append((key, Row(weight, value)))
         if len(found) == BATCH:
             break

@@ -258,6 +258,13 @@ class Recogniser:
         self._read = msgspec.json.Decoder(shape_of("Key", (), names)).decode
         self._fields = tuple(names)
         self._models = models
+        self._forms = [  # of keys, the likely ones first
+            (model, keys, foreign)
+            for foreign in (False, True)
+            for old in (False, True)
+            for model in models
+            for keys in (model.old_keys if old else (model.key,))
+        ]
 
     def model_of(self, raw: bytes | msgspec.Raw) -> Model | None:
         """The model whose key the item has."""
@@ -277,12 +284,9 @@ class Recogniser:
         return None if model is None else decoder_of(model).from_item(item)
 
     def _model_of(self, texts: tuple[str, ...]) -> Model | None:
-        for foreign in (False, True):
-            for old in (False, True):
-                for model in self._models:
-                    forms = model.old_keys if old else (model.key,)
-                    if any(_parsed(keys, texts, foreign=foreign) is not None for keys in forms):
-                        return model
+        for model, keys, foreign in self._forms:
+            if _parsed(keys, texts, foreign=foreign) is not None:
+                return model
         return None
 
     def decoder(self, raw: bytes | msgspec.Raw) -> Decoder:

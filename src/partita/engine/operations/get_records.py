@@ -2,8 +2,6 @@
 
 from hashlib import blake2b
 
-from msgspec import Raw
-
 from partita.dynamodb.canonical import item_size
 from partita.dynamodb.exceptions import (
     INVALID,
@@ -31,7 +29,6 @@ from partita.engine.streams import (
     shard_iterator,
     trim_horizon,
 )
-from partita.engine.write import decode_item
 
 _MEMBERS = (Constraint("shard_iterator", required=True, min_length=1, max_length=2048), Constraint("limit", minimum=1))
 _SERVICE = UserIdentity(principal_id="dynamodb.amazonaws.com", type="Service")
@@ -92,10 +89,6 @@ def _visible_record(stream: Stream, number: int, change: LogRecord) -> StreamRec
         new_image=new,
         old_image=old,
         sequence_number=sequence_number(number),
-        size_bytes=item_size(change.keys) + _size(new) + _size(old),
+        size_bytes=item_size(change.keys) + (change.new_size if new else 0) + (change.old_size if old else 0),
         stream_view_type=view,
     )
-
-
-def _size(image: Raw | None) -> int:
-    return 0 if image is None else item_size(decode_item(image))
