@@ -6,7 +6,8 @@ own clock. On the same machine they see at once that a process has ended.
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from partita.consumers import state
 from partita.consumers.consumer_store import ConsumerStore
@@ -14,9 +15,12 @@ from partita.consumers.state import Lease
 from partita.design.conditions import F
 from partita.errors import AlreadyExists, ConditionFailed, NotFound
 from partita.process_identity import is_dead, this_process
+from partita.store.store import Store
+from partita.store.transactions import Transaction
 
 LEASE_SECONDS = 30.0
 BEAT_SECONDS = LEASE_SECONDS / 3
+MAX_RENEWED = 50  # leases in a transaction
 
 
 class LeaseHolder:
@@ -52,6 +56,14 @@ class LeaseHolder:
         else:
             self.is_held = False
         return self.is_held
+
+    def beat(self, whole: Transaction) -> None:
+        """Adds a beat of its own lease to a transaction; `has_beaten` when it is committed."""
+        draft = whole.change(self._get, when=(F.owner == self._owner) & (F.is_paused == False))  # noqa: E712
+        draft.beats += 1
+
+    def has_beaten(self) -> None:
+        self._beat_at = self._timer()
 
     def seconds_until_beat(self) -> float:
         """The time until the lease is to be renewed; 0 if another process has it."""
@@ -91,3 +103,20 @@ class LeaseHolder:
             return False
         self._beat_at = self._timer()
         return True
+
+
+def renew(db: Store, leases: Sequence[LeaseHolder]) -> None:
+    """Renews the leases that this process holds in one commit, once the time of one has come.
+
+    If that fails, since somebody has paused a consumer for example, `hold` finds out about each.
+    """
+    held = [each for each in leases if each.is_held]
+    if not held or min(each.seconds_until_beat() for each in held) > 0:
+        return
+    for some in (held[at : at + MAX_RENEWED] for at in range(0, len(held), MAX_RENEWED)):
+        with suppress(ConditionFailed, NotFound):
+            with db.transaction() as whole:
+                for each in some:
+                    each.beat(whole)
+            for each in some:
+                each.has_beaten()

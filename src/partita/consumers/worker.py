@@ -15,7 +15,7 @@ from partita.consumers.causes import Causes
 from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.consumer_thread import ConsumerThread
-from partita.consumers.leases import BEAT_SECONDS
+from partita.consumers.leases import BEAT_SECONDS, renew
 from partita.consumers.monitor import ConsumerMonitor
 from partita.consumers.stream_pages import SharedPages
 from partita.errors import ConfigurationError
@@ -41,6 +41,7 @@ class Worker:
             if names.count(name) > 1:
                 raise ConfigurationError(f"two consumers are named {name!r}; rename one")
         self._db = db
+        self._state = ConsumerStore(db)
         self.monitor = ConsumerMonitor(db, names)
         self._pages = SharedPages()
         causes = Causes()
@@ -118,6 +119,7 @@ class Worker:
             look = self._committed.is_set()
             self._committed.clear()
             try:
+                renew(self._state, [each.lease for each in self._running])
                 for each in self._running:
                     self._hold(each, look=look)
                 failures = 0

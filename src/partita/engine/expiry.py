@@ -26,3 +26,8 @@ def due_range(now: float) -> tuple[bytes, bytes]:
     """The range of expired items; as in DynamoDB, those expired more than five years ago are kept."""
     low = max(0, int(now) - FIVE_YEARS)
     return low.to_bytes(8, "big"), math.ceil(now).to_bytes(8, "big")
+
+
+def second_of(expiry_key: bytes) -> int:
+    """When the item of a row expires."""
+    return int.from_bytes(expiry_key[:8], "big")

@@ -16,7 +16,7 @@ from partita.engine.backfill import fill, is_unfinished
 from partita.engine.catalog import TOKENS
 from partita.engine.change_log import last_number, moved_marks, number_key, oldest_number
 from partita.engine.context import EngineContext
-from partita.engine.expiry import due_range
+from partita.engine.expiry import due_range, second_of
 from partita.engine.history import DAY, archive, is_due
 from partita.engine.restore_steps import fail_restore, restore_step
 from partita.engine.schema import SnapshotRecord, StoredStream, StoredTable, TableRecord
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 BATCH = 200
 SECONDS_BETWEEN = 1.0
+REST_SECONDS = 30.0  # between two steps while nothing is committed, and no item expires
 BACKUP_SECONDS = 600.0  # between two looks at the backups of deleted tables
 _KEEP = STREAM_RETENTION_SECONDS + ITERATOR_SECONDS  # as long as an iterator may point at a record
 _decode = msgspec.json.decode
@@ -151,15 +152,31 @@ class Maintenance:
     def _work(self) -> None:
         while not self._stop.is_set():
             try:
-                more = self.step()
+                version = self._context.storage.version()
+                if not self.step():
+                    self._rest(version)
             except PartitaError:  # a busy or full disk; the next round tries again
-                more = False
+                self._wake.wait(SECONDS_BETWEEN)
             except BaseException:  # noqa: BLE001 - it is logged, and nothing may end the thread
                 _log().exception("background work failed; it is tried again")
-                more = False
-            if not more:
                 self._wake.wait(SECONDS_BETWEEN)
             self._wake.clear()
+
+    def _rest(self, version: int) -> None:
+        """Waits for a second, and on while nothing is committed and nothing is due."""
+        begun = self._context.clock()
+        until = min(begun + REST_SECONDS, self._next_expiry(begun))
+        while not self._wake.wait(SECONDS_BETWEEN):
+            now = self._context.clock()  # which may be set back, too
+            if not begun <= now < until or self._context.storage.version() != version:
+                return
+
+    def _next_expiry(self, now: float) -> float:
+        """When the next item expires; infinite if none does."""
+        spaces = [each.record.ttl_space for each in list(self._context.catalog.tables.values())]
+        low, _ = due_range(now)
+        first = (next(iter(self._context.storage.range(each, low, None)), None) for each in spaces if each is not None)
+        return min((float(second_of(row[0])) for row in first if row is not None), default=float("inf"))
 
 
 def _log() -> "logging.Logger":
