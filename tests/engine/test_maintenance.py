@@ -1,5 +1,7 @@
 """Background work: items expire, indexes are backfilled, change records and tokens are dropped in time."""
 
+from typing import Any
+
 import pytest
 
 from partita.engine import maintenance
@@ -330,3 +332,42 @@ def test_new_tokens_are_not_read_at_every_step(anywhere: Bench, monkeypatch: pyt
         anywhere.settle()
         anywhere.clock.now += 1
     assert looked == [began, began + 300, began + 600]
+
+
+# At rest -------------------------------------------------------------------------------------------------------
+
+
+def test_work_that_is_not_due_takes_no_write_lock(anywhere: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    anywhere.table("notes", "pk:S", StreamSpecification=STREAM)
+    enable_expiry(anywhere)
+    anywhere.put("notes", pk="a", ends=int(anywhere.clock.now) + 100)
+    anywhere.settle()
+    taken: list[Any] = []
+    monkeypatch.setattr(anywhere.engine._writer, "run", taken.append)
+    assert not anywhere.engine.maintenance.step()
+    assert taken == []
+
+
+def test_thread_rests_until_something_is_committed_or_expires(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S")
+    enable_expiry(anywhere)
+    now = anywhere.clock.now
+    work = anywhere.engine.maintenance
+    assert work._next_expiry(now) == float("inf")
+    anywhere.put("notes", pk="late", ends=int(now) + 100)
+    anywhere.put("notes", pk="early", ends=int(now) + 20)
+    assert work._next_expiry(now) == int(now) + 20
+
+
+def test_transactions_do_not_wake_the_thread(anywhere: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    anywhere.table("notes", "pk:S", StreamSpecification=STREAM)
+    engine = anywhere.engine
+    monkeypatch.setattr(engine, "_maintains", True)
+    monkeypatch.setattr(type(engine.maintenance), "is_running", True)
+    woken: list[int] = []
+    monkeypatch.setattr(engine.maintenance, "wake", lambda: woken.append(1))
+    put = {"Put": {"TableName": "notes", "Item": {"pk": {"S": "a"}}}}
+    anywhere.ok("TransactWriteItems", TransactItems=[put], ClientRequestToken="token")
+    assert not woken
+    anywhere.table("others", "pk:S")
+    assert woken

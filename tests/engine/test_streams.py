@@ -7,6 +7,7 @@ import pytest
 
 from partita.dynamodb import requests as q
 from partita.dynamodb import stream_shapes as s
+from partita.dynamodb.canonical import item_size
 from partita.dynamodb.exceptions import (
     ExpiredIteratorException,
     ResourceNotFoundException,
@@ -19,6 +20,7 @@ from partita.dynamodb.shapes import (
     StreamSpecification,
     TimeToLiveSpecification,
 )
+from partita.engine.change_log import LogRecord
 from partita.engine.engine import Engine
 from tests.engine.shorthand import open_engine
 
@@ -467,3 +469,9 @@ def test_log_of_a_table_deleted_in_the_future_is_dropped(engine: Engine, clock: 
     clock.now += DAY + 3600
     engine.maintenance.step()
     assert not engine._context.catalog.deleted
+
+
+def test_sizes_of_records_that_were_stored_without_them_are_computed() -> None:
+    image = msgspec.Raw(b'{"pk":{"S":"101"},"n":{"N":"7"}}')
+    record = LogRecord(at=1.0, event="INSERT", keys={"pk": {"S": "101"}}, new=image)
+    assert (record.old_size, record.new_size) == (0, item_size(msgspec.json.decode(image)))

@@ -12,7 +12,7 @@ from partita.plan.predicates import design_predicate
 E = TypeVar("E")
 
 
-class ChangeInfo(msgspec.Struct, frozen=True):
+class ChangeInfo(msgspec.Struct, frozen=True, gc=False):
     """What is known of a change besides its entities.
 
     id        The same whenever the change is delivered again, and of no other change: for the ids of what it causes.

@@ -144,11 +144,12 @@ class HandlerTransaction(Transaction):
             raise
 
     def include(self, other: "HandlerTransaction") -> bool:
-        """Adds the writes of another transaction; false, and nothing is added, where both write one item."""
+        """Moves the writes of another transaction here; false, and nothing is moved, where both write one item."""
         if not self._writes.keys().isdisjoint(other._writes):
             return False
         self._writes |= other._writes
         self._steps += other._steps
+        other._steps = []
         self.reads += other.reads
         return True
 

@@ -49,7 +49,7 @@ class GetShardIteratorOutput(Shape):
     shard_iterator: str | None = None
 
 
-class StreamRecord(Shape):
+class StreamRecord(Shape, gc=False):
     approximate_creation_date_time: float | None = None
     keys: Item | None = None
     new_image: OptionalRaw = None
@@ -64,8 +64,11 @@ class UserIdentity(Shape):
     type: str | None = None
 
 
-class Record(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
-    """One change; its own members are in camelCase."""
+class Record(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel", gc=False):
+    """One change; its own members are in camelCase.
+
+    Many are in memory at the same time, and can form no reference cycles: the garbage collector leaves them out.
+    """
 
     event_id: str | None = msgspec.field(name="eventID", default=None)
     event_name: str | None = None

@@ -32,7 +32,7 @@ _encode = msgspec.json.encode
 _ABSENT = Raw(b"")
 
 
-class LogRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
+class LogRecord(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     """One change: `old` and `new` are the item's bytes before and after (empty: no item), `expired` marks TTL.
 
     The billed sizes of both are 0 in records of versions that did not store them.

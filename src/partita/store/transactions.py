@@ -189,6 +189,8 @@ class Transaction:
             if not any(has_old_keys(each.model, each.values) for each in changes):
                 raise
             yield from retry_on_race(self._context, "transaction", partial(plan, read=True))
+        finally:
+            self._steps = []  # they refer to the transaction: without them it is freed at once
 
 
 class _Write(msgspec.Struct, frozen=True):

@@ -1,0 +1,180 @@
+"""Many changes share a commit, and one that fails costs the others little."""
+
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from partita import Store, connect
+from partita.consumers import state
+from partita.consumers.consumer import Consumer
+from partita.consumers.consumer_store import ConsumerStore
+from partita.consumers.entity_changes import Change, Deleted
+from partita.consumers.handler_transaction import HandlerTransaction
+from partita.consumers.leases import BEAT_SECONDS, LeaseHolder, renew
+from partita.consumers.runner import MAX_TOGETHER, ConsumerRunner
+from partita.consumers.worker import create_state_tables
+from partita.dynamodb.requests import TransactWriteItems
+from tests.consumers import shop
+from tests.consumers.shop import Copy, Notification, Order
+
+
+class CountingBackend:
+    """Counts the transactions."""
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+        self.transactions = 0
+
+    def call(self, request: Any, /) -> Any:
+        self.transactions += isinstance(request, TransactWriteItems)
+        return self._backend.call(request)
+
+
+class Timer:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def backend() -> Iterator[CountingBackend]:
+    with connect("memory:") as engine:
+        yield CountingBackend(engine)
+
+
+@pytest.fixture
+def db(backend: CountingBackend) -> Store:
+    store = Store(backend, shop.design)
+    store.create_tables()
+    create_state_tables(store)
+    store.put_many(Order(order_id=f"{number:02}", customer_id="c") for number in range(MAX_TOGETHER))
+    return store
+
+
+copies = Consumer("copies", tries=1)
+
+
+@copies.on(Order)
+def copy(change: Change[Order], t: HandlerTransaction) -> None:
+    """Fails at its commit for an order whose copy exists."""
+    if not isinstance(change, Deleted):
+        t.create(Copy(order_id=change.after.order_id))
+
+
+def stepped(db: Store, consumer: Consumer = copies, **options: Any) -> ConsumerRunner:
+    runner = ConsumerRunner(db, consumer, **options)
+    runner.take_over()
+    runner.step()
+    return runner
+
+
+def test_changes_of_quick_handlers_share_a_commit(db: Store, backend: CountingBackend) -> None:
+    before = backend.transactions
+    stepped(db, patience=1.0).close()
+    assert backend.transactions - before <= 3
+    assert sum(1 for _ in db.scan(Copy)) == MAX_TOGETHER
+
+
+def test_change_that_fails_at_the_commit_costs_few_others(db: Store, backend: CountingBackend) -> None:
+    db.create(Copy(order_id="37"))
+    before = backend.transactions
+    stepped(db, patience=1.0).close()
+    assert backend.transactions - before < 25, "two for each half, and those of the one that fails"
+    assert sum(1 for _ in db.scan(Copy)) == MAX_TOGETHER
+    (letter,) = ConsumerStore(db)(state.dead_letters("copies"))
+    assert "37" in letter.error
+
+
+def sequences(db: Store, consumer: str) -> list[str]:
+    return [each.sequence for each in ConsumerStore(db)(state.positions(consumer))]
+
+
+def test_position_after_skipped_records_waits_for_a_change(db: Store) -> None:
+    timer = Timer()
+    runner = stepped(db, timer=timer, patience=1.0)
+    done = sequences(db, "copies")
+    db.put(Notification(customer_id="c", notification_id="n", text=""))
+    runner.step()
+    assert runner.has_unstored_positions
+    assert sequences(db, "copies") == done
+    db.put(Order(order_id="last", customer_id="c"))
+    runner.step()
+    skipped = ConsumerStore(db).one(state.position("copies", *position_key(db))).skipped
+    assert skipped >= 1, "stored with the change after it"
+    runner.close()
+
+
+def position_key(db: Store) -> tuple[str, str]:
+    (found,) = ConsumerStore(db)(state.positions("copies"))
+    return found.stream, found.shard
+
+
+def test_position_after_skipped_records_is_stored_in_the_end(db: Store) -> None:
+    timer = Timer()
+    runner = stepped(db, timer=timer, patience=1.0)
+    runner.step()  # the copies
+    assert runner.has_unstored_positions
+    before = sequences(db, "copies")
+    timer.now += 1.0
+    runner.step()
+    assert not runner.has_unstored_positions
+    assert sequences(db, "copies") > before
+    runner.close()
+
+
+def test_skipped_records_are_counted_once_after_a_failure(db: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = stepped(db, patience=1000.0)
+    runner.step()  # the copies are skipped
+
+    def fail(*_: Any) -> int:
+        raise OSError("the disk")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(runner, "_handle_page", fail)
+        with pytest.raises(OSError, match="the disk"):
+            runner.step()
+    runner.step()
+    runner.store_positions()
+    assert ConsumerStore(db).one(state.position("copies", *position_key(db))).skipped == MAX_TOGETHER
+    runner.close()
+
+
+def test_transaction_is_freed_without_the_garbage_collector(db: Store) -> None:
+    gc.disable()
+    try:
+        transaction = HandlerTransaction(ConsumerStore(db))
+        transaction.put(Notification(customer_id="c", notification_id="n", text=""))
+        transaction.commit()
+        freed = weakref.ref(transaction)
+        del transaction
+        assert freed() is None
+    finally:
+        gc.enable()
+
+
+def test_leases_of_a_process_are_renewed_in_one_commit(db: Store, backend: CountingBackend) -> None:
+    timer, states = Timer(), ConsumerStore(db)
+    leases = [LeaseHolder(states, name, timer) for name in ("a", "b", "c")]
+    assert all(each.hold() for each in leases)
+    timer.now += BEAT_SECONDS
+    before = backend.transactions
+    renew(states, leases)
+    assert backend.transactions == before + 1
+    assert [states.one(state.lease(name)).beats for name in ("a", "b", "c")] == [1, 1, 1]
+    assert min(each.seconds_until_beat() for each in leases) == BEAT_SECONDS
+
+
+def test_lease_of_a_paused_consumer_is_not_renewed_and_the_others_are(db: Store) -> None:
+    timer, states = Timer(), ConsumerStore(db)
+    leases = [LeaseHolder(states, name, timer) for name in ("a", "b")]
+    assert all(each.hold() for each in leases)
+    with states.change(state.lease("a")) as draft:
+        draft.is_paused = True
+    timer.now += BEAT_SECONDS
+    renew(states, leases)
+    assert [each.hold() for each in leases] == [False, True]
+    assert [states.one(state.lease(name)).beats for name in ("a", "b")] == [0, 1]
