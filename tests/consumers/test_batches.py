@@ -51,7 +51,7 @@ def db(backend: CountingBackend) -> Store:
     store = Store(backend, shop.design)
     store.create_tables()
     create_state_tables(store)
-    store.put_many(Order(order_id=f"{number:02}", customer_id="c") for number in range(MAX_TOGETHER))
+    store.put_many([Order(order_id=f"{number:02}", customer_id="c") for number in range(MAX_TOGETHER)])
     return store
 
 
@@ -117,7 +117,6 @@ def test_position_after_skipped_records_is_stored_in_the_end(db: Store) -> None:
     timer = Timer()
     runner = stepped(db, timer=timer, patience=1.0)
     runner.step()  # the copies
-    assert runner.has_unstored_positions
     before = sequences(db, "copies")
     timer.now += 1.0
     runner.step()
