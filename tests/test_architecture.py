@@ -19,6 +19,7 @@ MAY_SEE: dict[str, set[str]] = {
     "errors": set(),
     "extras": {"errors"},
     "setting_rules": {"errors"},
+    "json_service": {"errors", "extras"},
     "prometheus": set(),
     "process_identity": set(),
     "dynamodb": {"errors"},
@@ -29,7 +30,7 @@ MAY_SEE: dict[str, set[str]] = {
     "http": WAIST,
     "server": WAIST | {"http"},
     # designs
-    "embeddings": {"errors", "extras", "setting_rules"},
+    "embeddings": {"errors", "extras", "setting_rules", "json_service"},
     "validation": {"errors"},
     "design": WAIST | {"validation"},
     "plan": WAIST | {"validation", "design"},
@@ -38,7 +39,7 @@ MAY_SEE: dict[str, set[str]] = {
     "evolution": MEANING | {"store", "process_identity"},
     "infrastructure": WAIST | {"design", "plan"},
     "consumers": MEANING | {"store", "prometheus", "process_identity"},
-    "search": MEANING | {"store", "consumers"},
+    "search": MEANING | {"store", "consumers", "remote", "json_service"},
     "jobs": WAIST | {"design", "plan", "store", "prometheus", "process_identity"},
     "recovery": WAIST | {"design", "plan", "store"},
     # interfaces

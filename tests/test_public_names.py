@@ -20,7 +20,7 @@ Store StoreError StoredAs StoredItemInvalid SumOf System Table TableNotFound Tra
 UnknownAttribute Untracked Updated UpdatedAt UsedAfterFork Vector VectorIndex VectorSearch Version VersionConflict
 View Worker apply_design collection connect connect_async convert describe_pattern diagnose fan_out get new_id pattern
 plan_migration prove query settle time_in_id
-Highlight TextFields TextFile TextIndex TextMatch TextPage
+Highlight OpenSearch SearchRejected ServiceRejected TextFields TextFile TextIndex TextMatch TextPage
 """.split()
 
 

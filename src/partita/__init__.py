@@ -100,6 +100,8 @@ if TYPE_CHECKING:
         RestoreFailed,
         RestorePointMissing,
         RetriesExhausted,
+        SearchRejected,
+        ServiceRejected,
         StillReferenced,
         StorageBusy,
         StorageClosed,
@@ -122,6 +124,7 @@ if TYPE_CHECKING:
     from partita.plan.proof.prove import prove
     from partita.search.finding import TextMatch, TextPage
     from partita.search.highlights import Highlight
+    from partita.search.opensearch import OpenSearch
     from partita.search.text_fields import TextFields
     from partita.search.text_index import TextFile, TextIndex
     from partita.store.adoption import Adoption
@@ -156,6 +159,7 @@ else:
         "JobStatus": "jobs.job_runner",
         "JobTick": "jobs.job_records",
         "Jobs": "jobs.job",
+        "OpenSearch": "search.opensearch",
         "Page": "store.reading",
         "SearchResult": "store.searching",
         "SeedStep": "store.seeding",
@@ -253,6 +257,7 @@ __all__ = [
     "NotReady",
     "NotUnique",
     "OpenEnum",
+    "OpenSearch",
     "Ordered",
     "OutcomeUnknown",
     "Owns",
@@ -270,9 +275,11 @@ __all__ = [
     "RestoreFailed",
     "RestorePointMissing",
     "RetriesExhausted",
+    "SearchRejected",
     "SearchResult",
     "SeedStep",
     "SentRequest",
+    "ServiceRejected",
     "StillReferenced",
     "StorageBusy",
     "StorageClosed",

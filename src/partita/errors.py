@@ -42,7 +42,9 @@ PartitaError
 │   ├── FileReplaced       the file was deleted, replaced or truncated while open
 │   └── SpaceMissing       a table of the file vanished under a reader
 ├── NoReply                an endpoint gave no answer, or none that can be read
-├── EmbeddingRejected      an embedding service answered with an error
+├── ServiceRejected        a service over HTTP answered with an error
+│   ├── EmbeddingRejected  an embedding service did
+│   └── SearchRejected     OpenSearch did
 ├── EmbeddingModelMismatch vectors of different models were about to be compared
 └── DynamoDBError          DynamoDB's own errors, word for word, one class for each code (dynamodb.exceptions)
 
@@ -90,6 +92,8 @@ __all__ = [
     "RestoreFailed",
     "RestorePointMissing",
     "RetriesExhausted",
+    "SearchRejected",
+    "ServiceRejected",
     "StillReferenced",
     "StorageBusy",
     "StorageClosed",
@@ -734,11 +738,11 @@ class NoReply(PartitaError, ConnectionError):
         return f"{self.endpoint}: {self.reason}; {outcome}"
 
 
-# Embeddings
+# Services: embeddings, OpenSearch
 
 
-class EmbeddingRejected(PartitaError):
-    """An embedding service answered with an error; `retry_after` is the wait in seconds that it asks for."""
+class ServiceRejected(PartitaError):
+    """A service answered with an error; `retry_after` is the wait in seconds that it asks for."""
 
     def __init__(self, service: str, status: int, reason: str, retry_after: float | None = None) -> None:
         super().__init__(service, status, reason, retry_after)
@@ -754,6 +758,14 @@ class EmbeddingRejected(PartitaError):
 
     def __str__(self) -> str:
         return f"{self.service}: status {self.status}: {self.reason}"
+
+
+class EmbeddingRejected(ServiceRejected):
+    """An embedding service answered with an error."""
+
+
+class SearchRejected(ServiceRejected):
+    """OpenSearch answered with an error."""
 
 
 class EmbeddingModelMismatch(PartitaError):

@@ -13,8 +13,8 @@ from botocore.stub import ANY, Stubber
 
 from partita import ConfigurationError, EmbeddingRejected, NoReply
 from partita.embeddings import BedrockEmbedder
-from partita.embeddings.embedding_retries import EmbeddingRetries
-from tests.embeddings.stub_service import Reply, StubService, numbers_of, serving
+from partita.json_service import ServiceRetries
+from tests.stub_service import RecordedRequest, Reply, StubService, numbers_of, serving
 
 TITAN, COHERE = "amazon.titan-embed-text-v2:0", "cohere.embed-multilingual-v3"
 KEYS: dict[str, Any] = {
@@ -24,8 +24,9 @@ KEYS: dict[str, Any] = {
 }
 
 
-def bedrock_reply(body: Any) -> Reply:
+def bedrock_reply(request: RecordedRequest) -> Reply:
     """The documented replies of both families."""
+    body = request.body
     if "inputText" in body:
         vector = numbers_of(body["inputText"], body["dimensions"])
         return 200, {"embedding": vector, "embeddingsByType": {"float": vector}, "inputTextTokenCount": 3}
@@ -36,7 +37,7 @@ def bedrock_reply(body: Any) -> Reply:
 @pytest.fixture(autouse=True)
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found: list[float] = []
-    monkeypatch.setattr(EmbeddingRetries.__init__, "__defaults__", (found.append, lambda: 1.0))
+    monkeypatch.setattr(ServiceRetries.__init__, "__defaults__", (found.append, lambda: 1.0))
     return found
 
 

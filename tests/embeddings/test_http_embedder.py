@@ -8,14 +8,15 @@ import pytest
 
 from partita import ConfigurationError, EmbeddingRejected, NoReply
 from partita.embeddings import HttpEmbedder
-from partita.embeddings.embedding_retries import EmbeddingRetries
-from tests.embeddings.stub_service import Reply, StubService, numbers_of, serving
+from partita.json_service import ServiceRetries
+from tests.stub_service import RecordedRequest, Reply, StubService, numbers_of, serving
 
 BUSY: Reply = (429, {"error": {"message": "Rate limit reached", "type": "requests", "code": "rate_limit_exceeded"}})
 
 
-def openai_reply(body: Any) -> Reply:
+def openai_reply(request: RecordedRequest) -> Reply:
     """The documented reply; its items are in no certain order."""
+    body = request.body
     items = [
         {"object": "embedding", "index": index, "embedding": numbers_of(text, 4)}
         for index, text in enumerate(body["input"])
@@ -34,7 +35,7 @@ def service() -> Iterator[StubService]:
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses between attempts, which take no time here."""
     found: list[float] = []
-    monkeypatch.setattr(EmbeddingRetries.__init__, "__defaults__", (found.append, lambda: 1.0))
+    monkeypatch.setattr(ServiceRetries.__init__, "__defaults__", (found.append, lambda: 1.0))
     return found
 
 

@@ -5,6 +5,7 @@ from enum import Enum
 import msgspec
 
 from partita import Entity, F, Item, Table, TextFields, TextIndex, pattern, prove
+from partita.search.text_index import TextPlace
 
 table = Table("cards", "PK", "SK", ttl="ttl", stream="NEW_AND_OLD_IMAGES")
 
@@ -61,6 +62,6 @@ def note_fields() -> TextFields[Note]:
     return TextFields(Note, {"text": 1}, filters=("level",))
 
 
-def new_index(name: str = "search") -> TextIndex[Card | Note]:
+def new_index(name: str = "search", place: TextPlace | None = None) -> TextIndex[Card | Note]:
     """An index without anything open."""
-    return TextIndex(name, card_fields(), note_fields(), language=("pt", "en", "ko"))
+    return TextIndex(name, card_fields(), note_fields(), language=("pt", "en", "ko"), place=place)

@@ -27,9 +27,13 @@ from partita.consumers.batch_runner import BatchRunner, reset, runner_of
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.worker import create_state_tables
 from partita.remote.sync_backend import RemoteBackend
+from partita.search.opensearch import OpenSearch
+from partita.search.text_index import TextPlace
 from tests.search import cards
 from tests.search.cards import Card, Note, Other, Status, Step
 from tests.search.model import ModelIndex
+from tests.search.opensearch_stub import StubCluster
+from tests.stub_service import serving
 
 Index = TextIndex[Card | Note]
 
@@ -42,9 +46,19 @@ def db() -> Iterator[Store]:
         yield store
 
 
+@pytest.fixture(params=["sqlite", "opensearch"])
+def place(request: pytest.FixtureRequest) -> Iterator[TextPlace | None]:
+    """Beside the data, and OpenSearch as it is documented: both find the same."""
+    if request.param == "sqlite":
+        yield None
+    else:
+        with serving(StubCluster().answer) as service:
+            yield OpenSearch(service.url, refresh=True)
+
+
 @pytest.fixture
-def search() -> Index:
-    return cards.new_index()
+def search(place: TextPlace | None) -> Index:
+    return cards.new_index(place=place)
 
 
 def found(search: Index, db: Store, text: str, **options: Any) -> list[str]:
@@ -267,8 +281,10 @@ def test_index_of_another_database_is_built_again(tmp_path: Path) -> None:
                 each.unlink()
 
 
-def test_changed_declaration_is_built_again_while_the_old_build_is_searched(db: Store, tmp_path: Path) -> None:
-    place = TextFile(str(tmp_path / "search.text"))
+def test_changed_declaration_is_built_again_while_the_old_build_is_searched(
+    db: Store, place: TextPlace | None, tmp_path: Path
+) -> None:
+    place = place or TextFile(str(tmp_path / "search.text"))
     old = TextIndex("search", TextFields(Card, {"title": 3, "tags": 1}), place=place)
     db.put(Card(card_id="1", title="oaks"))
     settle(db, old)
@@ -307,9 +323,9 @@ def test_wrong_declarations_are_rejected() -> None:
             declare()
 
 
-def test_remote_data_needs_a_place(search: Index) -> None:
+def test_remote_data_needs_a_place() -> None:
     with pytest.raises(ConfigurationError, match=r'place=TextFile\("search.text"\)'):
-        search.target(RemoteBackend("http://127.0.0.1:1"))
+        cards.new_index().target(RemoteBackend("http://127.0.0.1:1"))
 
 
 # Random documents in three languages, against a plain model.
@@ -340,10 +356,10 @@ def _text(rng: random.Random) -> str:
 class Story:
     """Random writes of cards and notes, and runs of the index that crash, repeat or begin again."""
 
-    def __init__(self, db: Store, seed: int) -> None:
+    def __init__(self, db: Store, index: Index, seed: int) -> None:
         self.rng = random.Random(seed)
         self.db = db
-        self.index = cards.new_index()
+        self.index = index
         self.model = ModelIndex(self.index)
         self.runner = runner_of(db, self.index)
         self.runner.take_over()
@@ -406,9 +422,9 @@ class Story:
                 assert all(each.highlights for each in page)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_results_equal_a_plain_model(db: Store, seed: int) -> None:
-    story = Story(db, seed)
+@pytest.mark.parametrize("seed", range(6))
+def test_results_equal_a_plain_model(db: Store, search: Index, seed: int) -> None:
+    story = Story(db, search, seed)
     for _ in range(6):
         for _ in range(story.rng.randint(1, 12)):
             story.write()

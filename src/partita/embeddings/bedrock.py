@@ -11,9 +11,9 @@ import msgspec
 
 from partita.embeddings.embedder import Embedder
 from partita.embeddings.embedding import Purpose
-from partita.embeddings.embedding_retries import EmbeddingRetries
 from partita.errors import ConfigurationError, EmbeddingRejected, NoReply
 from partita.extras import needs
+from partita.json_service import ServiceRetries
 from partita.setting_rules import COUNT, POSITIVE_COUNT, TEXT, TIMEOUT, check_settings
 
 with needs("Amazon Bedrock", "aws"):
@@ -94,7 +94,7 @@ class BedrockEmbedder(Embedder):
         self.batch_size = self._family.batch_size
         self.parallel = parallel
         self._model_id = model
-        self._retries = EmbeddingRetries(retries)
+        self._retries = ServiceRetries(retries)
         config = Config(
             connect_timeout=connect_timeout,
             read_timeout=read_timeout,

@@ -1,21 +1,15 @@
 """Embeddings of any service that answers `POST .../embeddings` as OpenAI's does, such as vLLM, Ollama or LocalAI."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from partita.embeddings.embedder import Embedder
 from partita.embeddings.embedding import Purpose
-from partita.embeddings.embedding_retries import EmbeddingRetries
-from partita.errors import ConfigurationError, EmbeddingRejected, NoReply
-from partita.extras import needs
+from partita.errors import ConfigurationError, EmbeddingRejected
+from partita.json_service import JsonService
 from partita.setting_rules import COUNT, POSITIVE_COUNT, TEXT, TIMEOUT, check_settings
-
-with needs("an embedding service over HTTP", "remote"):
-    import urllib3
-    from urllib3.exceptions import HTTPError, LocationParseError
 
 _RULES = {
     "model": TEXT,
@@ -27,7 +21,7 @@ _RULES = {
     "read_timeout": TIMEOUT,
     "retries": COUNT,
 }
-_MAX_REPLY = 64 << 20
+_PATH = "/embeddings"
 
 
 class _Item(msgspec.Struct):
@@ -66,61 +60,30 @@ class HttpEmbedder(Embedder):
         self.dimensions = dimensions
         self.batch_size = batch_size
         self.parallel = parallel
-        self._url = f"{url.rstrip('/')}/embeddings"
         self._body: dict[str, Any] = {"model": model, "encoding_format": "float"}
         if request_dimensions:
             self._body["dimensions"] = dimensions
-        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if api_key is not None:
-            self._headers["Authorization"] = f"Bearer {api_key}"
-        self._retries = EmbeddingRetries(retries)
-        timeout = urllib3.Timeout(connect=connect_timeout, read=read_timeout)
-        self._pool = urllib3.PoolManager(timeout=timeout, maxsize=parallel, retries=False)
+        self._service = JsonService(
+            url,
+            EmbeddingRejected,
+            retries=retries,
+            connections=parallel,
+            connect_timeout=connect_timeout,
+            read_timeout=read_timeout,
+            authorize=None if api_key is None else lambda *_: {"Authorization": f"Bearer {api_key}"},
+        )
 
     def vectors(self, texts: Sequence[str], purpose: Purpose) -> list[list[float]]:
         """One request."""
         body = msgspec.json.encode({**self._body, "input": list(texts)})
-        return self._retries.run(lambda: self._request(body, len(texts)))
-
-    def _request(self, body: bytes, count: int) -> list[list[float]]:
-        try:
-            response = self._pool.request(
-                "POST", self._url, body=body, headers=self._headers, redirect=False, preload_content=False
-            )
-            data = response.read(_MAX_REPLY + 1)
-            response.release_conn()
-        except LocationParseError as error:
-            raise ConfigurationError(f"url: {error}") from error
-        except HTTPError as error:
-            raise NoReply(self._url, str(error), perhaps_executed=True) from error
-        if response.status != 200:
-            raise EmbeddingRejected(
-                self._url, response.status, _reason(data), _seconds(response.headers.get("Retry-After"))
-            )
-        return self._vectors(data, count)
+        return self._service.request("POST", _PATH, body, lambda data: self._vectors(data, len(texts)))
 
     def _vectors(self, data: bytes, count: int) -> list[list[float]]:
-        try:
-            reply = msgspec.json.decode(data, type=_Reply)
-        except msgspec.DecodeError as error:
-            raise NoReply(self._url, f"the reply cannot be read: {error}", perhaps_executed=True) from error
+        reply = msgspec.json.decode(data, type=_Reply)
         found = {each.index: each.embedding for each in reply.data}
         if found.keys() != set(range(count)):
-            raise NoReply(self._url, f"{len(found)} vectors for {count} texts", perhaps_executed=True)
+            raise self._service.unreadable(_PATH, f"{len(found)} vectors for {count} texts")
         return [found[index] for index in range(count)]
 
     def close(self) -> None:
-        self._pool.clear()
-
-
-def _reason(data: bytes) -> str:
-    """The message of an error reply: OpenAI's `{"error": {"message": ...}}`, or the beginning of any other text."""
-    with suppress(msgspec.DecodeError, TypeError, LookupError):
-        error = msgspec.json.decode(data)["error"]
-        return str(error if isinstance(error, str) else error["message"])
-    return data[:200].decode(errors="replace").strip() or "no message"
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    """The wait that a service asks for in seconds; a date is ignored."""
-    return float(retry_after) if retry_after is not None and retry_after.isdecimal() else None
+        self._service.close()

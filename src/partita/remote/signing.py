@@ -70,8 +70,14 @@ class Signer:
     def _signing_key(self, secret: str, day: str) -> bytes:
         known_secret, known_day, key = self._key
         if secret != known_secret or day != known_day:
-            key = f"AWS4{secret}".encode()
-            for part in (day, self._region, _SERVICE, "aws4_request"):
-                key = hmac.digest(key, part.encode(), "sha256")
+            key = signing_key(secret, day, self._region, _SERVICE)
             self._key = (secret, day, key)
         return key
+
+
+def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
+    """The key that the requests of a day are signed with."""
+    key = f"AWS4{secret}".encode()
+    for part in (day, region, service, "aws4_request"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key

@@ -8,6 +8,7 @@ import apsw
 import msgspec
 
 from partita.search.query_text import Term
+from partita.search.text_columns import FILTERS, FORMS, entity_token, word_columns
 from partita.search.text_filters import TextSelection
 from partita.search.text_target import TextHit, TextHits, TextSearch
 
@@ -60,7 +61,7 @@ def search_in(connection: apsw.Connection, build: Fts5Build, search: TextSearch)
 
 def _match(search: TextSearch, build: Fts5Build) -> str:
     """The query in FTS5's syntax. It consists of tokens of ours, which contain neither quotes nor spaces."""
-    words = f"{{{_weighted(len(build.columns))}}}"
+    words = f"{{{' '.join(word_columns(len(build.columns)))}}}"
     terms = [f"({' OR '.join(map(partial(_term, words), each))})" for each in search.query.terms]
     if search.selections is None:
         return " AND ".join(terms)
@@ -82,13 +83,5 @@ def _selection(selection: TextSelection) -> str:
     return f"({' AND '.join(parts)})"
 
 
-def entity_token(entity: str) -> str:
-    return f"entity{entity.encode().hex()}"
-
-
-def _weighted(count: int) -> str:
-    return " ".join(f"w{at}" for at in range(count))
-
-
 def column_names(count: int) -> str:
-    return ", ".join([*(f"w{at}" for at in range(count)), "forms", "filters"])
+    return ", ".join([*word_columns(count), FORMS, FILTERS])

@@ -20,12 +20,14 @@ import apsw
 import msgspec
 
 from partita.errors import StorageBusy, StorageError
-from partita.search.fts5_queries import Fts5Build, builds_of, column_names, entity_token, search_in, visible_build
+from partita.search.fts5_queries import Fts5Build, builds_of, column_names, search_in, visible_build
+from partita.search.text_columns import TextColumns, TextRow, Weights
 from partita.search.text_target import (
+    KEEP_DELETED,
+    PURGE_SECONDS,
     DocumentChange,
     SourceMark,
     TextBuild,
-    TextDocument,
     TextHits,
     TextSearch,
     TextStatus,
@@ -34,8 +36,6 @@ from partita.search.words import Analyzer
 
 BUSY_SECONDS = 30
 SEPARATOR = " \u241e "  # between the texts of a column, so that no phrase reaches into the next one; never a token
-KEEP_DELETED = 2 * 86_400.0  # seconds; a stream stores its changes for one day
-PURGE_SECONDS = 3600.0
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS builds (
@@ -49,15 +49,9 @@ CREATE TABLE IF NOT EXISTS marks (source TEXT PRIMARY KEY, before TEXT NOT NULL,
 class SqliteText:
     """An FTS5 index in one file, or in memory where the path is ":memory:"."""
 
-    def __init__(self, path: str, weights: Mapping[str, Mapping[str, float]], analyzer: Analyzer) -> None:
+    def __init__(self, path: str, weights: Weights, analyzer: Analyzer) -> None:
         self.path = path
-        self._analyzer = analyzer
-        self._columns = tuple(sorted({each for fields in weights.values() for each in fields.values()}, reverse=True))
-        self._column_of = {
-            (entity, field): self._columns.index(weight)
-            for entity, fields in weights.items()
-            for field, weight in fields.items()
-        }
+        self._columns = TextColumns(weights, analyzer)
         self._writing = threading.Lock()
         self._idle: list[apsw.Connection] = []
         self._purged_at = 0.0
@@ -79,7 +73,7 @@ class SqliteText:
             number = max(found, default=0) + 1
             self._drop([each for each in self._builds() if not each.is_done])
             self._writer.execute("DELETE FROM marks")
-            columns = column_names(len(self._columns))
+            columns = column_names(len(self._columns.weights))
             self._writer.execute(
                 f"CREATE TABLE documents_{number} (id INTEGER PRIMARY KEY, item TEXT NOT NULL UNIQUE, "
                 "sequence TEXT NOT NULL, entity TEXT, tbl TEXT, key TEXT, deleted_at REAL)"
@@ -90,7 +84,7 @@ class SqliteText:
             )
             self._writer.execute(
                 "INSERT INTO builds VALUES (?, ?, ?, ?, 0)",
-                (number, build.scans, build.fingerprint, msgspec.json.encode(self._columns).decode()),
+                (number, build.scans, build.fingerprint, msgspec.json.encode(self._columns.weights).decode()),
             )
 
     def finish(self) -> None:
@@ -101,10 +95,9 @@ class SqliteText:
                 self._writer.execute("UPDATE builds SET is_done = 1 WHERE number = ?", (newest.number,))
 
     def apply(self, changes: Sequence[DocumentChange], mark: SourceMark | None) -> None:
+        row = self._columns.row
         last = {each.item: each for each in changes}
-        rows = {
-            item: (each, None if each.document is None else self._row(each.document)) for item, each in last.items()
-        }
+        rows = {item: (each, None if each.document is None else row(each.document)) for item, each in last.items()}
         with self._transaction():
             newest = self._newest()
             if newest is None:
@@ -143,20 +136,7 @@ class SqliteText:
                 each.close()
             self._idle = []
 
-    def _row(self, document: TextDocument) -> list[str]:
-        """The columns of a document, as tokens joined by spaces."""
-        columns: list[list[str]] = [[] for _ in self._columns]
-        forms: set[str] = set()
-        for field, texts in document.texts:
-            column = columns[self._column_of[document.entity, field]]
-            for text in texts:
-                tokens: list[str] = []
-                self._analyzer.add_tokens(text, tokens, forms)
-                column.append(" ".join(tokens))
-        filters = " ".join((entity_token(document.entity), *document.filters))
-        return [*(SEPARATOR.join(each) for each in columns), " ".join(sorted(forms)), filters]
-
-    def _write(self, number: int, rows: dict[str, tuple[DocumentChange, list[str] | None]]) -> None:
+    def _write(self, number: int, rows: dict[str, tuple[DocumentChange, TextRow | None]]) -> None:
         """Writes the changes that are newer than what is known of their items."""
         known = self._known(number, list(rows))
         ((identity,),) = self._writer.execute(f"SELECT ifnull(max(id), 0) FROM documents_{number}")
@@ -178,10 +158,10 @@ class SqliteText:
                     removed.append((at,))
             else:
                 documents.append((at, item, change.sequence, document.entity, document.table, document.key, None))
-                texts.append((at, *row))
+                texts.append((at, *map(SEPARATOR.join, row.columns), " ".join(row.forms), " ".join(row.filters)))
         self._writer.executemany(f"INSERT OR REPLACE INTO documents_{number} VALUES (?, ?, ?, ?, ?, ?, ?)", documents)
         self._writer.executemany(f"DELETE FROM text_{number} WHERE rowid = ?", removed)
-        columns = len(self._columns)
+        columns = len(self._columns.weights)
         names, places = column_names(columns), ", ".join("?" * (columns + 3))
         self._writer.executemany(f"INSERT OR REPLACE INTO text_{number} (rowid, {names}) VALUES ({places})", texts)
 

@@ -18,7 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypedDict, TypeVar, Unpack, overload
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -33,6 +33,7 @@ from partita.search.finding import TextFinder, TextPage, TextRequest
 from partita.search.query_text import parsed
 from partita.search.sqlite_text import SqliteText
 from partita.search.stems import checked_languages, stemming_version
+from partita.search.text_columns import Weights
 from partita.search.text_fields import TextFields
 from partita.search.text_filters import filter_tokens, names_known_filters, selection
 from partita.search.text_target import DocumentChange, SourceMark, TextBuild, TextDocument, TextStatus, TextTarget
@@ -52,8 +53,6 @@ D = TypeVar("D")
 E = TypeVar("E")
 One = TypeVar("One")
 
-Weights = Mapping[str, Mapping[str, float]]  # of the attributes of entities, by their names
-
 
 class TextPlace(Protocol):
     """Where a text index is stored, if not beside the data."""
@@ -70,6 +69,20 @@ class TextFile(msgspec.Struct, frozen=True):
         return SqliteText(self.path, weights, analyzer)
 
 
+class _IndexOptions(TypedDict, total=False):
+    language: str | Sequence[str]
+    place: TextPlace | None
+
+
+class FindOptions(TypedDict, total=False):
+    """How a search is restricted, and which page of it is wanted."""
+
+    where: Condition | None
+    size: int
+    cursor: str | None
+    complete: bool
+
+
 class TextIndex(BatchConsumer, Generic[E]):
     """An index of the words in entities.
 
@@ -78,29 +91,14 @@ class TextIndex(BatchConsumer, Generic[E]):
     language   "en" and "pt" bring words to their stems, which needs the extra `text`; several may be given. Korean
                needs no setting ("ko" is accepted).
     place      Where it is stored: by default in a file beside the database, or in memory with `memory:`. Data on
-               Amazon or another server needs a `TextFile`.
+               Amazon or another server needs a `TextFile`, or `OpenSearch`.
     """
 
     @overload
-    def __init__(
-        self: "TextIndex[A]",
-        name: str,
-        a: TextFields[A],
-        /,
-        *,
-        language: str | Sequence[str] = ...,
-        place: TextPlace | None = ...,
-    ) -> None: ...
+    def __init__(self: "TextIndex[A]", name: str, a: TextFields[A], /, **options: Unpack[_IndexOptions]) -> None: ...
     @overload
     def __init__(
-        self: "TextIndex[A | B]",
-        name: str,
-        a: TextFields[A],
-        b: TextFields[B],
-        /,
-        *,
-        language: str | Sequence[str] = ...,
-        place: TextPlace | None = ...,
+        self: "TextIndex[A | B]", name: str, a: TextFields[A], b: TextFields[B], /, **options: Unpack[_IndexOptions]
     ) -> None: ...
     @overload
     def __init__(
@@ -110,9 +108,7 @@ class TextIndex(BatchConsumer, Generic[E]):
         b: TextFields[B],
         c: TextFields[C],
         /,
-        *,
-        language: str | Sequence[str] = ...,
-        place: TextPlace | None = ...,
+        **options: Unpack[_IndexOptions],
     ) -> None: ...
     @overload
     def __init__(
@@ -123,9 +119,7 @@ class TextIndex(BatchConsumer, Generic[E]):
         c: TextFields[C],
         d: TextFields[D],
         /,
-        *,
-        language: str | Sequence[str] = ...,
-        place: TextPlace | None = ...,
+        **options: Unpack[_IndexOptions],
     ) -> None: ...
     def __init__(
         self,
@@ -168,10 +162,7 @@ class TextIndex(BatchConsumer, Generic[E]):
         text: str,
         *,
         of: None = ...,
-        where: Condition | None = ...,
-        size: int = ...,
-        cursor: str | None = ...,
-        complete: bool = ...,
+        **options: Unpack[FindOptions],
     ) -> TextPage[E]: ...
     @overload
     def find(
@@ -180,10 +171,7 @@ class TextIndex(BatchConsumer, Generic[E]):
         text: str,
         *,
         of: type[One],
-        where: Condition | None = ...,
-        size: int = ...,
-        cursor: str | None = ...,
-        complete: bool = ...,
+        **options: Unpack[FindOptions],
     ) -> TextPage[One]: ...
     def find(
         self,
@@ -191,10 +179,7 @@ class TextIndex(BatchConsumer, Generic[E]):
         text: str,
         *,
         of: type[Any] | None = None,
-        where: Condition | None = None,
-        size: int = 20,
-        cursor: str | None = None,
-        complete: bool = False,
+        **options: Unpack[FindOptions],
     ) -> TextPage[Any]:
         """The entities with all words of a text, the best first.
 
@@ -205,7 +190,7 @@ class TextIndex(BatchConsumer, Generic[E]):
         cursor    The one of the page before.
         complete  Whether the last word may be unfinished, for a search while somebody types.
         """
-        finder = self._finder(db, text, of, where, size, cursor, complete)
+        finder = self._finder(db, text, of, **options)
         while finder.wants_more:
             db._run(finder.fetch(finder.search()), "find", None)
         return finder.page()
@@ -217,10 +202,7 @@ class TextIndex(BatchConsumer, Generic[E]):
         text: str,
         *,
         of: None = ...,
-        where: Condition | None = ...,
-        size: int = ...,
-        cursor: str | None = ...,
-        complete: bool = ...,
+        **options: Unpack[FindOptions],
     ) -> TextPage[E]: ...
     @overload
     async def find_async(
@@ -229,10 +211,7 @@ class TextIndex(BatchConsumer, Generic[E]):
         text: str,
         *,
         of: type[One],
-        where: Condition | None = ...,
-        size: int = ...,
-        cursor: str | None = ...,
-        complete: bool = ...,
+        **options: Unpack[FindOptions],
     ) -> TextPage[One]: ...
     async def find_async(
         self,
@@ -240,13 +219,10 @@ class TextIndex(BatchConsumer, Generic[E]):
         text: str,
         *,
         of: type[Any] | None = None,
-        where: Condition | None = None,
-        size: int = 20,
-        cursor: str | None = None,
-        complete: bool = False,
+        **options: Unpack[FindOptions],
     ) -> TextPage[Any]:
         """`find` for the running event loop; the index is searched in a thread."""
-        finder = self._finder(db, text, of, where, size, cursor, complete)
+        finder = self._finder(db, text, of, **options)
         while finder.wants_more:
             hits = await asyncio.to_thread(finder.search)
             await db._run(finder.fetch(hits), "find", None)
@@ -306,7 +282,7 @@ class TextIndex(BatchConsumer, Generic[E]):
         if not hasattr(owner, "path"):
             raise ConfigurationError(
                 f"text index {self.name}: the data is not in a file on this machine; "
-                'declare it with place=TextFile("search.text")'
+                'declare it with place=TextFile("search.text") or place=OpenSearch("https://...")'
             )
         path = ":memory:" if owner.path is None else f"{owner.path}-{self.name}.text"
         return SqliteText(path, weights, self.analyzer)
@@ -316,10 +292,10 @@ class TextIndex(BatchConsumer, Generic[E]):
         db: "Store | AsyncStore",
         text: str,
         of: type[Any] | None,
-        where: Condition | None,
-        size: int,
-        cursor: str | None,
-        complete: bool,
+        where: Condition | None = None,
+        size: int = 20,
+        cursor: str | None = None,
+        complete: bool = False,
     ) -> TextFinder:
         name = f"{self.name}.find"
         given: object = text

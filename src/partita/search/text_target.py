@@ -13,6 +13,9 @@ import msgspec
 from partita.search.query_text import TextQuery
 from partita.search.text_filters import TextSelection
 
+KEEP_DELETED = 2 * 86_400.0  # seconds that a deleted item is remembered; a stream stores its changes for one day
+PURGE_SECONDS = 3600.0  # between two times that such items are forgotten
+
 
 class TextDocument(msgspec.Struct, frozen=True):
     """An item as it is indexed: the texts of each attribute, and the tokens of its filters."""

@@ -1,4 +1,4 @@
-"""A local HTTP server that records requests and gives scripted replies, as an embedding service would."""
+"""A local HTTP server that records requests and gives scripted replies, as an embedding service or OpenSearch would."""
 
 import json
 import threading
@@ -12,38 +12,47 @@ Reply = tuple[int, Any] | tuple[int, Any, dict[str, str]]
 
 
 class RecordedRequest(NamedTuple):
+    """A request; `body` is decoded if it is JSON."""
+
+    method: str
     path: str
     headers: dict[str, str]
     body: Any
 
 
+Answer = Callable[[RecordedRequest], Reply | None]
+
+
 class StubService:
-    """Answers a request by `answer(body)`; replies in `first` are given before that, one to each request.
+    """Answers a request by `answer`; replies in `first` are given before that, one to each request.
 
     A reply of None closes the connection.
     """
 
-    def __init__(self, answer: Callable[[Any], Reply]) -> None:
+    def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.first: list[Reply | None] = []
         self.requests: list[RecordedRequest] = []
         self.url = ""
 
-    def reply(self, body: Any) -> Reply | None:
-        return self.first.pop(0) if self.first else self.answer(body)
+    def reply(self, request: RecordedRequest) -> Reply | None:
+        return self.first.pop(0) if self.first else self.answer(request)
 
 
 @contextmanager
-def serving(answer: Callable[[Any], Reply]) -> Iterator[StubService]:
+def serving(answer: Answer) -> Iterator[StubService]:
     service = StubService(answer)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # a reply is sent at once: in two parts, the second would wait for the client's acknowledgement
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            service.requests.append(RecordedRequest(unquote(self.path), dict(self.headers.items()), body))
-            reply = service.reply(body)
+            sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            body = json.loads(sent) if sent and self.headers["Content-Type"] == "application/json" else sent
+            request = RecordedRequest(self.command, unquote(self.path), dict(self.headers.items()), body)
+            service.requests.append(request)
+            reply = service.reply(request)
             if reply is None:
                 self.close_connection = True
                 return
@@ -55,6 +64,8 @@ def serving(answer: Callable[[Any], Reply]) -> Iterator[StubService]:
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
+
+        do_GET = do_PUT = do_POST  # noqa: N815 (names of http.server)
 
         def log_message(self, *_: object) -> None:
             """Nothing on the terminal."""
