@@ -8,6 +8,7 @@ Searches and counts see a write after a refresh only; reads by id see it at once
 """
 
 import json
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 from urllib.parse import parse_qs
@@ -49,7 +50,8 @@ class StubIndex:
         if kind == "create":
             is_allowed = found is None
         else:
-            assert (kind, options.keys()) == ("index", {"_id", "if_seq_no", "if_primary_term"})
+            assert kind == "index"
+            assert options.keys() == {"_id", "if_seq_no", "if_primary_term"}
             is_allowed = found is not None and found["_seq_no"] == options["if_seq_no"]
         if not is_allowed:
             return _failed(identity, 409, "version_conflict_engine_exception", f"[{identity}]: version conflict")
@@ -85,7 +87,7 @@ class StubCluster:
             reason = {"type": "index_not_found_exception", "reason": f"no such index [{error.name}]"}
             return 404, {"error": {"root_cause": [reason], **reason}, "status": 404}
 
-    def _operations(self) -> dict[str, Any]:
+    def _operations(self) -> dict[str, tuple[str, Callable[[str, Any, Json], Reply]]]:
         return {
             "_alias": ("GET", self._alias),
             "_mapping": ("GET", self._mapping),

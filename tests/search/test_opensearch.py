@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -284,7 +285,7 @@ def test_items_that_were_deleted_long_ago_are_forgotten(
     cluster: StubCluster, service: StubService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moment = 1_800_000_000.0
-    monkeypatch.setattr(opensearch_text.time, "time", lambda: moment)
+    monkeypatch.setattr(time, "time", lambda: moment)
     target = opened(service, refresh=True)
     target.begin(BUILD)
     target.apply([change("a", 1, None)], None)
