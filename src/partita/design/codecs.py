@@ -330,7 +330,7 @@ def _raise_wrong_type(name: str, tag: str) -> Any:
     raise ValueError(f"{name} is not stored as {tag}")
 
 
-class AttributeMember(msgspec.Struct, frozen=True, eq=False):
+class AttributeMember(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A field of an entity or nested struct: its names in Python and on disk, its codec and its default."""
 
     field: str
@@ -362,12 +362,12 @@ class AttributeMember(msgspec.Struct, frozen=True, eq=False):
             return self.default
         return None if self.optional else set()
 
-    @property
+    @cached_property
     def settles(self) -> bool:
         """Whether `settled` may change a value."""
         return self.codec.normalizes or self._empty_is_none
 
-    @property
+    @cached_property
     def _empty_is_none(self) -> bool:
         """An empty set is not stored, and an absent one is read as None."""
         return isinstance(self.codec, SetCodec) and self.default_when_absent is None

@@ -216,7 +216,7 @@ class NumberPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
         texts = ((self._text(low), self._text(high)) for low, high in spans)
         return one_of(*(sequence(literal(low[0]), digits_between(low[1:], high[1:])) for low, high in texts))
 
-    @property
+    @cached_property
     def _size(self) -> int:
         return self.digits + self.places
 
@@ -373,8 +373,19 @@ class EnumPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
     def language(self) -> Language:
         return self.separator.full_language if self.open else texts(self.write(member) for member in self.kind)
 
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        """The texts of members that were written before, by name."""
+        return {}
+
     def write(self, value: Any) -> str:
-        return TextPart(full=True, separator=self.separator).write(self.kind(value).value)
+        name = value._name_ if type(value) is self.kind else ""
+        text = self._texts.get(name)
+        if text is None:
+            text = TextPart(full=True, separator=self.separator).write(self.kind(value).value)
+            if name in self.kind.__members__:
+                self._texts[name] = text
+        return text
 
     def read(self, text: str) -> Any:
         return self.kind(self.separator.unescaped(text))

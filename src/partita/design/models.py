@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from partita.design.tables import Table
 
 
-class Attribute(msgspec.Struct, frozen=True, eq=False):
+class Attribute(msgspec.Struct, frozen=True, eq=False, dict=True):
     """One attribute: its names, its codec, and the markers of its annotation."""
 
     member: AttributeMember
@@ -50,19 +50,19 @@ class Attribute(msgspec.Struct, frozen=True, eq=False):
         """The attribute on disk that changes whenever its value does."""
         return self.index_key or self.name
 
-    @property
+    @cached_property
     def field(self) -> str:
         return self.member.field
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.member.name
 
-    @property
+    @cached_property
     def codec(self) -> Codec:
         return self.member.codec
 
-    @property
+    @cached_property
     def optional(self) -> bool:
         return self.member.optional
 
@@ -145,7 +145,7 @@ class Model(msgspec.Struct, frozen=True, eq=False, dict=True):
         attributes, indexes = quantity(self.attributes, "attribute"), quantity(self.indexes, "index", "indexes")
         return f"Model({self.name!r} in table {self.table.name!r}: {attributes}, {indexes})"
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.cls.__name__
 

@@ -85,6 +85,8 @@ def nfc_text(value: Any) -> str:
     >>> len("e\u0301"), len(nfc_text("e\u0301"))
     (2, 1)
     """
+    if type(value) is str and value.isascii():
+        return value
     return normalize("NFC", unicode_text(value))
 
 

@@ -116,7 +116,7 @@ def item_identity(table: str, key: Item) -> ItemIdentity:
     ('orders', 'CUSTOMER#1', '1')
     """
     identity = [table]
-    for name in sorted(key):
+    for name in sorted(key) if len(key) > 1 else key:
         value = key[name]
         identity.append(value.get("S") or next(iter(canonical_value(value).values())))
     return tuple(identity)

@@ -170,7 +170,7 @@ def combine(actions: Iterable[ItemAction], seen: Mapping[ItemIdentity, Item] = {
     if len(actions) == 1 and not actions[0].tallies:
         return [_combined(actions, None)]
     for action in actions:
-        by_item.setdefault(action.identity, []).append(action)
+        by_item.setdefault(item_identity(action.table, action.key), []).append(action)
     return [_combined(several, seen.get(identity)) for identity, several in by_item.items()]
 
 

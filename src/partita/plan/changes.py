@@ -9,7 +9,7 @@ which of the two it is, by the shape of the change alone.
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -64,6 +64,7 @@ from partita.plan.items import (
     settled,
     values_of,
 )
+from partita.plan.lazy import lazy
 from partita.plan.predicates import evaluate
 from partita.plan.races import Raced
 from partita.plan.value_rules import bound_clauses, bounded_fields, judged_by_value, transition_clauses
@@ -96,7 +97,7 @@ class ItemChange(msgspec.Struct, frozen=True, dict=True):
         """Whether the change has neither edits nor conditions, and does not create the item."""
         return not self.edits and self.when is None and self.version is None and not self.create
 
-    @cached_property
+    @lazy
     def all_edits(self) -> dict[str, Edit]:
         """The edits with those of update time and version; an InvalidValue where an automatic field is edited."""
         model, edits = self.model, self.edits
@@ -112,12 +113,12 @@ class ItemChange(msgspec.Struct, frozen=True, dict=True):
             every[attribute.field] = _NEXT
         return every
 
-    @cached_property
+    @lazy
     def form(self) -> EditForm:
         """The attributes that are edited, each with the kind of its edit."""
         return tuple([(name, type(edit)) for name, edit in self.all_edits.items()])
 
-    @cached_property
+    @lazy
     def stored_key(self) -> Item:
         """The key under which the item is stored before the change."""
         return key_of(self.model, self.key)
@@ -175,6 +176,8 @@ class ChangeShape(msgspec.Struct, frozen=True, eq=False):
     conditions: frozenset[str]  # the attributes in conditions of the design, such as that of a counter
     encoded: frozenset[str]  # the attributes whose new values are written or judged
     needs_read: bool
+    edits_key: bool
+    is_judged: bool  # a transition or the bounds of a type judge a new value
     affects_others: bool  # guards, counters and references have to be looked at
 
 
@@ -201,6 +204,8 @@ def change_shape(design: Design, model: Model, form: EditForm) -> ChangeShape:
         conditions,
         touched | conditions,
         needs_read,
+        edits_key=not touched.isdisjoint(model.key.fields),
+        is_judged=bool(model.transitions or bounded_fields(model).keys() & touched),
         affects_others=bool(others & touched),
     )
 
@@ -220,7 +225,7 @@ def plan_blind_change(design: Design, change: ItemChange) -> list[ItemAction]:
     known = {name: value for name, value in change.key.items() if name in change.model.known_fields}
     values = known | {name: edit.value for name, edit in edits.items() if isinstance(edit, Assign)}
     item = encode_attributes(change.model, values)
-    return [_update(change, edits, values, item, _shape(design, change).derived, ())]
+    return [_update(change, edits, values, item, _shape(design, change), ())]
 
 
 def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) -> list[ItemAction]:
@@ -228,17 +233,18 @@ def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) ->
     model, edits, shape = change.model, change.all_edits, _shape(design, change)
     before = values_of(model, found.entity)
     after = {**before, **_values_after(model, edits, before)}
-    effect.check_limits(model, before, after, shape.limited)
+    if shape.limited:
+        effect.check_limits(model, before, after, shape.limited)
     if found.old_key is not None and not edits:
         found.check(model, _clauses(change))
         return [found.unchanged(model)]
-    if found.old_key is not None or (edits.keys() & model.key.fields and key_of(model, before) != key_of(model, after)):
+    if found.old_key is not None or (shape.edits_key and key_of(model, before) != key_of(model, after)):
         return _move(design, change, found, before, after)
     if shape.computed:
         edits = {**edits, **{name: Assign(after[name]) for name in shape.computed}}
     item = encode_fields(model, shape.encoded, after)
     fences = fence(model, found.item, shape.fenced)
-    update = _update(change, edits, after, item, shape.derived, fences, from_read=bool(shape.computed))
+    update = _update(change, edits, after, item, shape, fences)
     if not shape.affects_others:
         return [update]
     encoded = encode_fields(model, shape.conditions, before)
@@ -285,32 +291,43 @@ def _update(
     edits: Mapping[str, Edit],
     values: Values,
     item: Item,
-    derived: tuple[Derived, ...],
+    shape: ChangeShape,
     fences: tuple[Clause, ...],
-    *,
-    from_read: bool = False,
 ) -> ItemAction:
     """The update; `item` holds the encoded `values`, from which the derived attributes are computed."""
     model = change.model
     steps = edit_steps(model, edits, item)
-    for group in derived:
+    for group in shape.derived:
         for name, value in derived_attributes(model, group, values, item).items():
             steps[name] = _REMOVE if value is None else SetAttribute(value)
-    clauses = (*_clauses(change), *transition_clauses(model, edits), *bound_clauses(model, edits), *fences)
+    judged = (*transition_clauses(model, edits), *bound_clauses(model, edits)) if shape.is_judged else ()
+    clauses = (*_clauses(change), *judged, *fences)
     kind: Kind = "update" if steps else "check"
-    return ItemAction(
-        kind, model.table.name, change.stored_key, model.name, steps=steps, clauses=clauses, from_read=from_read
-    )
+    key, from_read = change.stored_key, bool(shape.computed)
+    return ItemAction(kind, model.table.name, key, model.name, None, steps, clauses, from_read=from_read)
 
 
 def edit_steps(model: Model, edits: Mapping[str, Edit], item: Item) -> dict[str, Step]:
     """The steps of the edits; `item` has the encoded values of what is assigned."""
     steps: dict[str, Step] = {}
-    for name, edit in edits.items():
-        attribute = model.attributes[name]
-        if not attribute.in_key and attribute.name not in model.table.key_names:  # the key stays
-            steps[attribute.name] = _step(model, name, edit, item)
+    names = _stored_names(model)
+    for field, edit in edits.items():
+        name = names.get(field)
+        if name is None:
+            continue  # it is in the key alone, which stays
+        if type(edit) is Assign:
+            value = item.get(name)
+            steps[name] = _REMOVE if value is None else SetAttribute(value)
+        else:
+            steps[name] = _step(model, field, edit)
     return steps
+
+
+@cache
+def _stored_names(model: Model) -> dict[str, str]:
+    """The names on disk of the attributes that are stored outside of keys, by their names in Python."""
+    members = (each for each in model.members if each.name not in model.table.key_names)
+    return {member.field: member.name for member in members}
 
 
 def _clauses(change: ItemChange) -> Iterator[Clause]:
@@ -338,12 +355,9 @@ def _clauses(change: ItemChange) -> Iterator[Clause]:
         yield Clause(to_stored(model, change.when), lambda _: ConditionFailed(model.name, change.key))
 
 
-def _step(model: Model, name: str, edit: Edit, item: Item) -> Step:
-    """The step of an edit; `item` has the encoded values of what is assigned."""
+def _step(model: Model, name: str, edit: Edit) -> Step:
+    """The step of an edit that is not an assignment."""
     attribute = model.attributes[name]
-    if isinstance(edit, Assign):
-        value = item.get(attribute.name)
-        return _REMOVE if value is None else SetAttribute(value)
     if isinstance(edit, Add):
         default = attribute.member.default
         start = number_text(default) if isinstance(default, int | float | Decimal) else "0"

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from partita.design.conditions import Comparison, Condition, Exists, Field
+from partita.design.conditions import AnyOf, Comparison, Condition, Exists, Field
 from partita.design.key_parts import EXACT, TextPart
 from partita.design.markers import Limit, SumOf, Unique
 from partita.design.models import Model
@@ -45,8 +45,10 @@ from partita.plan.races import BoundUnread, NothingToTake, ParentMissing, Raced
 from partita.validation import invalid_value
 
 OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the item that holds the value
+_OWNER = Field((OWNER,))
 
 _EXACT, _FOLDED = TextPart(), TextPart(fold=True)
+_NOTHING, _ONE = Decimal(0), Decimal(1)
 
 BEING_DELETED = "partita-leaving"  # attribute of an owner while its children are being deleted
 COUNTED = "partita-counted"  # attribute of a child that the tallies of a build include: the build's id
@@ -102,7 +104,7 @@ def effects(design: Design, model: Model, values: Values | None, item: Item, key
         marker = counter.marker
         if marker.when is None or design_predicate(model, marker.when)(item):
             parent = _parent(counter.parent, counter.parts, values)
-            amount = _amount(values[marker.amount]) if isinstance(marker, SumOf) else Decimal(1)
+            amount = _amount(values[marker.amount]) if isinstance(marker, SumOf) else _ONE
             if parent is not None:
                 where = (item_identity(counter.parent.table.name, parent.key), counter.attribute.name)
                 found.counts[where] = (counter, parent, amount)
@@ -144,7 +146,8 @@ def guard_of(model: Model, unique: Unique, values: Values, item: Item, owner: It
     if None in held.values() or (unique.when is not None and not design_predicate(model, unique.when)(item)):
         return None
     key = guard_key(model, unique, values)
-    return Guard(model, unique, key, held, owner or key_of(model, values), expiry_of(model, values, item))
+    expiry = None if model.expires is None else expiry_of(model, values, item)
+    return Guard(model, unique, key, held, owner or key_of(model, values), expiry)
 
 
 def guard_key(model: Model, unique: Unique, values: Values) -> Item:
@@ -210,21 +213,25 @@ def _guard_actions(before: Effects, after: Effects, skip: set[ItemIdentity], now
             if guard.model.expires is not None and guard.model.table.ttl is not None:
                 free = free | ~alive(guard.model.table.ttl, expiry_second(now))
             taken = Clause(free, _uniqueness_error(guard))
-            item = {**guard.key, **held}
-            yield _of_guard("put", guard, taken, item=item)
+            yield _of_guard("put", guard, taken, item=guard.key | held)
         elif _guard_attributes(earlier) != held:
-            mine = Clause(absent(OWNER) | equals(OWNER, {"M": earlier.owner}), _uniqueness_error(guard))
+            mine = Clause(_owned_by(earlier.owner), _uniqueness_error(guard))
             steps: dict[str, Step] = {name: SetAttribute(value) for name, value in held.items()}
             steps |= {name: RemoveAttribute() for name in _guard_attributes(earlier) if name not in held}
             yield _of_guard("update", guard, mine, steps=steps)
     for identity, guard in before.guards.items():
         if identity in after.guards or (guard.unique.keep_after_delete and not after.exists):
             continue
-        owned = absent(OWNER) | equals(OWNER, {"M": guard.owner})
+        owned = _owned_by(guard.owner)
         if identity in skip:
             yield _of_guard("check", guard, _still(guard.model, ~owned))
         else:
             yield _of_guard("delete", guard, Clause(owned, _nothing_to_take(guard.model, identity)))
+
+
+def _owned_by(owner: Item) -> Condition:
+    """The item is a guard of this owner; a guard of older code names none."""
+    return AnyOf((absent(OWNER), Comparison("=", _OWNER, {"M": owner})))
 
 
 def _of_guard(
@@ -256,13 +263,15 @@ def _still(model: Model, nothing: Condition) -> Clause:
 
 
 def _difference(before: Count | None, after: Count | None) -> Decimal:
-    return EXACT.subtract(after[2] if after else Decimal(0), before[2] if before else Decimal(0))
+    return EXACT.subtract(after[2] if after else _NOTHING, before[2] if before else _NOTHING)
 
 
 def _tally_step(build: CounterBuild | None, counted: Count | None, after: Count | None) -> dict[str, Step]:
     """The step of the attribute in which the counter is being counted."""
     found = after or counted
-    name = None if build is None or found is None else build.tally(found[0])
+    if build is None or found is None:
+        return {}
+    name = build.tally(found[0])
     change = _difference(counted, after)
     return {} if name is None or change == 0 else {name: IncrementAttribute(str(change))}
 
@@ -284,8 +293,9 @@ def _count_action(
         return None
     parent = counter.parent
     name = counter.attribute.name
-    clauses = [_must_exist(model, parent, whole, counter.refers, now)]
-    if after is None or change == 0:
+    if after is not None and change != 0:
+        clauses = [_must_exist(model, parent, whole, counter.refers, now)]
+    else:
         identity = item_identity(parent.table.name, key)
         there = present(next(iter(key)))
         some = Comparison(">", Field((name,)), {"N": "0"})
@@ -298,16 +308,21 @@ def _count_action(
             return _of_parent("update", counter, key, tuple(clauses), tally)
         if not isinstance(counter.marker, SumOf):  # items of older code may never have been counted
             clauses.append(Clause(some, _nothing_to_take(parent, (*identity, name))))
-    tallies = [_limit_tally(parent, whole.parts, limit) for limit in parent.limits if _is_limit_of(limit, counter)]
-    action = _of_parent("update", counter, key, tuple(clauses), {name: IncrementAttribute(str(change)), **tally})
-    return msgspec.structs.replace(action, tallies=tuple(tallies) if change > 0 else ())
+    bounds = [each for each in parent.limits if _is_limit_of(each, counter)] if change > 0 else ()
+    tallies = tuple([_limit_tally(parent, whole.parts, each) for each in bounds])
+    return _of_parent("update", counter, key, tuple(clauses), {name: IncrementAttribute(str(change)), **tally}, tallies)
 
 
 def _of_parent(
-    kind: Kind, counter: Counter, key: Item, clauses: tuple[Clause, ...], steps: dict[str, Step]
+    kind: Kind,
+    counter: Counter,
+    key: Item,
+    clauses: tuple[Clause, ...],
+    steps: dict[str, Step],
+    tallies: tuple[Tally, ...] = (),
 ) -> ItemAction:
     parent = counter.parent
-    return ItemAction(kind, parent.table.name, key, parent.name, steps=steps, clauses=clauses, own=False)
+    return ItemAction(kind, parent.table.name, key, parent.name, None, steps, clauses, tallies, own=False)
 
 
 def _must_exist(model: Model, target: Model, wanted: Parent, refers: str, now: datetime) -> Clause:

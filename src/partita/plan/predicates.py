@@ -70,6 +70,6 @@ def _operand(operand: object) -> test.Operand:
 
     def canonical(item: Item, values: Item) -> AttributeValue | None:
         value = at(item, values)
-        return None if value is None else canonical_value(value)
+        return value if value is None or "S" in value else canonical_value(value)
 
     return canonical

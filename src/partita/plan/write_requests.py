@@ -76,7 +76,10 @@ def _expressions(action: ItemAction) -> tuple[dict[str, Any], dict[str, Attribut
     form: list[Any] = [action.kind, action.table]
     for name, step in action.steps.items():
         form += (name, type(step))
-        values += step.operands
+        if type(step) is SetAttribute:
+            values.append(step.value)
+        else:
+            values += step.operands
     for clause in action.clauses:
         form.append(_form(clause.condition, values))
     key = tuple(form)
@@ -99,20 +102,20 @@ def _placeholders(count: int) -> tuple[str, ...]:
 
 def _form(condition: Condition, values: list[AttributeValue]) -> Form:
     """The form of a condition; its values are added in the order in which `Expression` renders them."""
-    if isinstance(condition, Comparison):
-        if isinstance(condition.value, Field):
+    if type(condition) is Comparison:
+        if type(condition.value) is Field:
             return condition.operator, condition.field.path, condition.value.path
         values.append(condition.value)
         return condition.operator, condition.field.path
-    if isinstance(condition, Exists):
+    if type(condition) is Exists:
         return condition.field.path
-    if isinstance(condition, Not):
+    if type(condition) is Not:
         return "NOT", _form(condition.term, values)
-    if isinstance(condition, (All, AnyOf)):
+    if type(condition) is All or type(condition) is AnyOf:
         return type(condition), *[_form(term, values) for term in condition.terms]
-    if isinstance(condition, SizeComparison):
+    if type(condition) is SizeComparison:
         return "size", _form(Comparison(condition.operator, condition.field, condition.value), values)
-    if isinstance(condition, OneOf):
+    if type(condition) is OneOf:
         values += condition.values
         return "IN", condition.field.path, len(condition.values)
     assert isinstance(condition, FunctionCondition)

@@ -51,7 +51,8 @@ def execute(
     `moved` are parents that were looked up under old keys for these actions, and moved from there.
     """
     planned = actions
-    yield from _free_keys(context, planned)
+    if context.design is not None and models_with_old_keys(context.design):
+        yield from _free_keys(context, context.design, planned)
     try:
         actions = yield from _combined(context, planned)
         if not actions:
@@ -82,16 +83,13 @@ def _move_parent(context: StoreContext, design: Design, missing: ParentMissing) 
     yield from move_from_old_key(context, design, missing.model, missing.values)
 
 
-def _free_keys(context: StoreContext, actions: list[ItemAction]) -> Flow[None]:
+def _free_keys(context: StoreContext, design: Design, actions: list[ItemAction]) -> Flow[None]:
     """Moves the items of others away from the keys that are written or checked."""
-    if context.design is None:
-        return
-    models = models_with_old_keys(context.design)
-    if models:
-        from partita.store.old_keys import free_keys
+    from partita.store.old_keys import free_keys
 
-        keys = ((models.get((each.table, each.entity)), each.key) for each in actions if not each.at_old_key)
-        yield from free_keys(context, context.design, [(model, key) for model, key in keys if model is not None])
+    models = models_with_old_keys(design)
+    keys = ((models.get((each.table, each.entity)), each.key) for each in actions if not each.at_old_key)
+    yield from free_keys(context, design, [(model, key) for model, key in keys if model is not None])
 
 
 def _combined(context: StoreContext, actions: list[ItemAction]) -> Flow[list[ItemAction]]:

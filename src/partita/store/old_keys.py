@@ -169,9 +169,12 @@ def deletions_under_old_keys(context: StoreContext, model: Model, values: Values
 def settle_key_change(
     context: StoreContext, design: Design, change: ItemChange, found: StoredItem
 ) -> Flow[list[ItemAction]]:
-    """Before a change of the key: the deletions of copies under old keys; the new item may be under none of its own."""
+    """Before a change of the key: the deletions of copies under old keys; the new item may be under none of its own.
+
+    Only an entity that declares old keys needs it.
+    """
     model = change.model
-    if not model.old_keys or change.edits.keys().isdisjoint(model.key.fields):
+    if change.edits.keys().isdisjoint(model.key.fields):
         return []
     before = values_of(model, found.entity)
     after = {**before, **changed_values(change, found)}

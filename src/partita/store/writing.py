@@ -190,6 +190,8 @@ def planned_change(
 def _planned_from_read(
     context: StoreContext, design: Design, wanted: ItemChange, found: StoredItem
 ) -> Flow[list[ItemAction]]:
+    if not wanted.model.old_keys:
+        return plan_fenced_change(design, wanted, found)
     deletions = yield from settle_key_change(context, design, wanted, found)
     return [*plan_fenced_change(design, wanted, found), *deletions]
 
