@@ -10,6 +10,7 @@ from bench import (
     http,
     inprocess,
     million,
+    proof,
     recovery,
     remote,
     rest,
@@ -45,6 +46,7 @@ def main() -> int:
     done(verification.measure(options.quick))
     done(remote.measure(options.quick))
     done(store.measure(options.quick))
+    done(proof.measure(options.quick))
     done(changes.measure(options.quick))
     done(consumers.measure(options.quick))
     done(words.measure(options.quick))
