@@ -55,19 +55,20 @@ class Checkpointer:
     def stop(self) -> None:
         self._is_stopping = True
         self._wake.set()
-        if self._thread is not None and self._thread.is_alive():  # an interrupt may come before its start
-            self._thread.join()
+        thread = self._thread
+        if thread is not None and thread.is_alive():  # an interrupt may come before its start
+            thread.join()
 
     def _begin(self) -> None:
-        if self._thread is None or not self._thread.is_alive():
-            thread = threading.Thread(target=self._work, name="partita-checkpoint", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:  # no thread can be started; a commit copies the log when it is long
-                return
-            self._thread = thread
-        self._is_idle.clear()
+        self._is_idle.clear()  # before the thread starts, which may end at once
         self._wake.set()
+        if self._thread is not None and self._thread.is_alive():
+            return
+        self._thread = threading.Thread(target=self._work, name="partita-checkpoint", daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:  # no thread can be started; a commit copies the log when it is long
+            self._is_idle.set()
 
     def _work(self) -> None:
         """Copies the log when asked to; an error leaves the work to the next time.
@@ -88,6 +89,8 @@ class Checkpointer:
                 self._has_copied = True
                 self._is_idle.set()
         finally:
+            if self._thread is threading.current_thread():
+                self._thread = None  # before it counts as idle: a thread that is ending takes no more work
             self._is_idle.set()
             if connection is not None:
                 with suppress(apsw.Error):
