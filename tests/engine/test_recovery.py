@@ -129,6 +129,20 @@ def test_each_second_of_the_window_can_be_restored(anywhere: Bench, stream: bool
     assert problems_of(anywhere.engine) == []
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_first_second_of_the_window_is_the_moment_of_enabling(anywhere: Bench, stream: bool) -> None:
+    settings: Json = {"StreamSpecification": STREAM} if stream else {}
+    anywhere.table("notes", "pk:S", **settings)
+    second = int(anywhere.clock.now)
+    for moment, value in ((0.2, 1), (0.4, 2)):
+        anywhere.clock.now = second + moment
+        anywhere.put("notes", pk="a", v=value)
+    enable(anywhere)
+    anywhere.clock.now = second + 0.8
+    anywhere.put("notes", pk="a", v=3)
+    assert restored(anywhere, "first", window(anywhere)["EarliestRestorableDateTime"]) == {"a": 2}
+
+
 def test_changes_during_a_restore_are_not_in_it(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
     for number in range(1200):

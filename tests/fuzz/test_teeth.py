@@ -125,21 +125,21 @@ MUTATIONS: dict[str, tuple[str, str, Mutation]] = {
     # invariants
     "invariant: a guard is never deleted": ("partita.plan.effects", "_guard_actions", _without_deletions),
     "invariant: a reference is not checked": ("partita.plan.effects", "actions", _without_checks),
-    "invariant: a limit is not checked": ("partita.plan.effects", "_is_limit_of", _never),
-    "invariant: a transition is not checked": ("partita.plan.changes", "transition_clauses", _nothing),
     "invariant: a condition is not checked": ("partita.plan.writes", "_condition_clause", _always),
     # lost replies
     "lost reply: it is taken for a failure": ("partita.store.retries", "may_have_been_applied", _never),
     "lost reply: a step is sent again": ("partita.store.execution", "send", _again),
     "lost reply: any item shows that the write was done": ("partita.store.execution", "_shows", _true),
     "lost reply: a transaction has no token": ("partita.store.execution", "transaction_request", _without_token),
-    "lost reply: what a batch left over is dropped": ("partita.store.batches", "_decode_left", _empty),
 }
 RARE: dict[str, tuple[str, str, Mutation]] = {
     "range: times of old keys have one width": ("partita.design.key_templates", "OTHER_FORMS", _no_values),
     "range: fan-outs are not merged in order": ("partita.store.merge", "_open_sort_key", _nothing),
     "stored key: an expiry is not stored": ("partita.plan.items", "expiry_of", _returns_none),
     "invariant: a counter never falls": ("partita.plan.effects", "_count_action", _without_decrements),
+    "invariant: a limit is not checked": ("partita.plan.effects", "_is_limit_of", _never),
+    "invariant: a transition is not checked": ("partita.plan.changes", "transition_clauses", _nothing),
+    "lost reply: what a batch left over is dropped": ("partita.store.batches", "_decode_left", _empty),
 }
 """Faults that need a hundred designs or more; tried where more designs than usual are asked for."""
 
