@@ -12,8 +12,8 @@ RUNTIMES = $(if $(and $(shell command -v java),$(shell command -v npm)),,-r requ
 
 # How many random cases the randomised tests try: kills of a writer, seeds against DynamoDB Local, mutated requests,
 # designs, restored seconds.
-THOROUGH = PARTITA_CRASHES=400 PARTITA_CONSUMER_KILLS=200 PARTITA_DIFFERENTIAL=200 PARTITA_FUZZ=40000 \
-	PARTITA_FUZZ_DESIGNS=2000 \
+THOROUGH = PARTITA_CRASHES=400 PARTITA_CONSUMER_KILLS=200 PARTITA_JOB_SEEDS=20 PARTITA_DIFFERENTIAL=200 \
+	PARTITA_FUZZ=40000 PARTITA_FUZZ_DESIGNS=2000 \
 	PARTITA_APPLY_KILLS=100 PARTITA_APPLY_OPERATIONS=100 PARTITA_DESIGN_CHANGES=100 PARTITA_RESTORES=1000
 
 # The pages are tested in a browser: an installed one, or else the system's package where that can be installed.

@@ -117,4 +117,4 @@ def test_tests_in_the_guide_pass(pytester: pytest.Pytester) -> None:
     found = BLOCK.findall(GUIDE.read_text(encoding="utf-8"))
     tests = "\n".join(text for label, text in found if label)
     pytester.makepyfile(shop=found[0][1], test_shop=tests)
-    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=3)
+    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=3)

@@ -3,6 +3,7 @@
 PARTITA_CONSUMER_KILLS=200 kills that often, instead of the default 20 times.
 """
 
+import json
 import os
 import random
 import subprocess
@@ -13,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,14 +37,14 @@ class Programs:
     def __init__(self, file: Path) -> None:
         port = free_port()
         self.endpoint = f"http://127.0.0.1:{port}"
-        engine = [str(Path(sys.executable).with_name("partita")), "engine", "--data", str(file), "--port", str(port)]
-        worker = [sys.executable, "-m", "tests.consumers.processes"]
-        self._commands = {
-            "engine": [*engine, "--durability", "process"],
-            "worker on the file": [*worker, str(file)],
-            "worker over HTTP": [*worker, self.endpoint],
+        self._commands: dict[str, list[Any]] = {
+            "engine": ["engine", str(file), port],
+            "worker on the file": ["worker", str(file)],
+            "worker over HTTP": ["worker", self.endpoint],
         }
-        self._running: dict[str, subprocess.Popen[str]] = {}
+        command = [sys.executable, "-m", "tests.consumers.processes"]
+        self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        self._running: dict[str, int] = {}
         for name in self._commands:
             self.start(name)
 
@@ -52,19 +54,32 @@ class Programs:
 
     def start(self, name: str) -> None:
         """Starts a program, and waits for its first line: it works from then on."""
-        process = subprocess.Popen(self._commands[name], stdout=subprocess.PIPE, text=True, cwd=ROOT)
-        self._running[name] = process
-        assert process.stdout is not None
-        assert process.stdout.readline(), f"the {name} has ended"
+        self._send(self._commands[name])
+        found: dict[str, str] = {}
+        while found.keys() != {"process", "partita:"}:
+            line = self._read()
+            assert line not in ("", "ended\n"), f"the {name} has ended"
+            word, _, rest = line.partition(" ")
+            if word in ("process", "partita:"):
+                found[word] = rest
+        self._running[name] = int(found["process"])
 
     def kill(self, name: str) -> None:
-        process = self._running.pop(name)
-        process.kill()
-        process.communicate()
+        self._send(["kill", self._running.pop(name)])
+        while (line := self._read()) != "killed\n":
+            assert line
 
     def close(self) -> None:
-        for name in list(self._running):
-            self.kill(name)
+        """Ends the server, and the programs with it."""
+        self._server.communicate()
+
+    def _send(self, command: list[Any]) -> None:
+        assert self._server.stdin is not None
+        print(json.dumps(command), file=self._server.stdin, flush=True)
+
+    def _read(self) -> str:
+        assert self._server.stdout is not None
+        return self._server.stdout.readline()
 
 
 @contextmanager

@@ -161,6 +161,7 @@ def test_slow_handler_of_one_consumer_does_not_delay_another(db: Store) -> None:
 
 def test_lease_is_renewed_while_a_handler_runs(db: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("partita.consumers.worker.HELD_LOOK_SECONDS", 0.01)
     free = threading.Event()
     blocked = Consumer("blocked")
 

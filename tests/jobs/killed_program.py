@@ -22,7 +22,7 @@ def main(database: Path, log: Path) -> None:
             tick = run.scheduled_at.timestamp()
             file.write(f"begin {tick:.0f} {os.getpid()} {time.monotonic_ns()} {run.cursor}\n")
             run.save("half")
-            time.sleep(0.5)
+            time.sleep(0.25)
             file.write(f"end {tick:.0f} {os.getpid()} {time.monotonic_ns()} {run.cursor}\n")
 
         with connect(database, design) as db:

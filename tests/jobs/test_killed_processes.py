@@ -82,7 +82,7 @@ def test_killed_processes_leave_one_record_for_each_tick(programs: Programs) -> 
         for _ in range(KILLS):
             programs.kill(programs.wait_for("begin"))
             programs.start()
-            programs.wait_for("end", 2)
+            programs.wait_for("end")
         programs.stop()
         history = [each for each in runner.history("job") if not each.by_hand]
     lines = programs.lines()

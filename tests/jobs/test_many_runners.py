@@ -1,9 +1,11 @@
 """Many runners on one store, with crashes, pauses, and clocks that jump: each tick is recorded once.
 
 In a round, all runners step at the same time, each on its own thread; between two rounds the clocks move. So time
-passes for a lease only while no live runner is in the middle of a run.
+passes for a lease only while no live runner is in the middle of a run. PARTITA_JOB_SEEDS=20 tries that many worlds,
+instead of 4.
 """
 
+import os
 import random
 import threading
 from collections import Counter
@@ -18,11 +20,12 @@ import pytest
 
 from partita import JobOutcome, JobRun, JobRunner, Jobs, Store, connect
 from partita.jobs.schedules import RESOLUTION
-from tests.jobs.conftest import BEGIN, Time, Visit, design, visit
+from tests.jobs.conftest import BEGIN, Time, Visit, design
 from tests.peers import wait_until
 from tests.timing import PATIENCE
 
 RUNNERS = 4
+SEEDS = int(os.environ.get("PARTITA_JOB_SEEDS", "4"))
 STEPS = 3  # of a run, each with an effect
 MISSED: tuple[Any, ...] = ("once", "skip", "all")
 
@@ -114,7 +117,7 @@ class World:
     def time_passes(self, *, jumps: bool) -> None:
         self.time.passes(seconds=self.random.choice([1, 31, 200, 600, 3000]))
         if jumps and self.random.random() < 0.15:
-            jump = timedelta(minutes=self.random.choice([-10, -50, -90, -600, 600, 3000]))
+            jump = timedelta(minutes=self.random.choice([-10, -50, -90, -600, 600, 1500]))
             self.time.now = max(BEGIN, self.time.now + jump)
 
 
@@ -143,6 +146,7 @@ def check(world: World) -> None:
     runner = Process(world._backend, world.jobs, world.time).runner
     db = Store(world._backend, design, clock=world.time)
     states = runner._table.states()
+    visits = {each.visit_id for each in db.scan(Visit)}
     for job in world.jobs:
         state = states[job.name]
         found = recorded_ticks(runner, job.name)
@@ -155,7 +159,7 @@ def check(world: World) -> None:
         assert decided == {tick for tick in decided if job.schedule.next_tick(tick - RESOLUTION) == tick}
         for tick, outcome in found:
             assert world.completed[job.name, tick] == (outcome == JobOutcome.RUN), (job.name, tick, outcome)
-            effects = [db.get(visit(visit_id(job.name, tick, step))) is not None for step in range(STEPS)]
+            effects = [visit_id(job.name, tick, step) in visits for step in range(STEPS)]
             assert effects == [outcome in (JobOutcome.RUN, JobOutcome.FAILED)] * STEPS, (job.name, tick, outcome)
         errors = {each.error for each in runner.history(job.name)}
         assert errors <= {None, "ValueError: it fails at random"}, "an effect that exists already"
@@ -166,16 +170,20 @@ def check_every_job_goes_on(world: World) -> None:
     begin = world.time.now
     world.is_calm = True
     runner = Process(world._backend, world.jobs, world.time).runner
-    for _ in range(190):
+    for minute in range(190):
         runner.step()
         world.time.passes(minutes=1)
-    for status in runner.status():
-        assert status.last_run is not None
-        assert status.last_run.begun_at >= begin, status
+        if minute % 10 == 9 and not jobs_without_run(runner, begin):
+            return
+    assert jobs_without_run(runner, begin) == []
+
+
+def jobs_without_run(runner: JobRunner, since: datetime) -> list[str]:
+    return [each.name for each in runner.status() if each.last_run is None or each.last_run.begun_at < since]
 
 
 @pytest.mark.parametrize("jumps", [False, True], ids=["steady", "jumping clock"])
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, SEEDS))])
 def test_every_tick_is_recorded_once_while_runners_crash(backend: Any, seed: int, jumps: bool) -> None:
     world = World(backend, seed)
     with ThreadPoolExecutor(RUNNERS) as pool:
