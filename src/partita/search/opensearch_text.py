@@ -14,7 +14,7 @@ whose reply was lost is sent again, and finds what it has done before.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from uuid import uuid4
 
@@ -76,7 +76,7 @@ class OpenSearchText:
     def finish(self) -> None:
         self._retries.run(self._search_newest)
 
-    def apply(self, changes: Sequence[DocumentChange], mark: SourceMark | None) -> None:
+    def apply(self, changes: Iterable[DocumentChange], mark: SourceMark | None) -> None:
         documents = {each.item: self._document(each) for each in changes}
         if mark is not None:
             documents[_mark_id(mark.source)] = {"sequence": mark.after, "before": mark.before}

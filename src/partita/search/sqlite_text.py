@@ -21,13 +21,14 @@ import msgspec
 
 from partita.errors import StorageBusy, StorageError
 from partita.search.fts5_queries import Fts5Build, builds_of, column_names, search_in, visible_build
-from partita.search.text_columns import TextColumns, TextRow, Weights
+from partita.search.text_columns import TextColumns, Weights
 from partita.search.text_target import (
     KEEP_DELETED,
     PURGE_SECONDS,
     DocumentChange,
     SourceMark,
     TextBuild,
+    TextDocument,
     TextHits,
     TextSearch,
     TextStatus,
@@ -94,10 +95,8 @@ class SqliteText:
                 self._drop([each for each in self._builds() if each.number != newest.number])
                 self._writer.execute("UPDATE builds SET is_done = 1 WHERE number = ?", (newest.number,))
 
-    def apply(self, changes: Sequence[DocumentChange], mark: SourceMark | None) -> None:
-        row = self._columns.row
-        last = {each.item: each for each in changes}
-        rows = {item: (each, None if each.document is None else row(each.document)) for item, each in last.items()}
+    def apply(self, changes: Iterable[DocumentChange], mark: SourceMark | None) -> None:
+        rows = {each.item: (each.sequence, self._row(each.document)) for each in changes}
         with self._transaction():
             newest = self._newest()
             if newest is None:
@@ -136,7 +135,15 @@ class SqliteText:
                 each.close()
             self._idle = []
 
-    def _write(self, number: int, rows: dict[str, tuple[DocumentChange, TextRow | None]]) -> None:
+    def _row(self, document: TextDocument | None) -> tuple[str, ...] | None:
+        """Entity, table and key of a document, and its columns."""
+        if document is None:
+            return None
+        row = self._columns.row(document)
+        words = map(SEPARATOR.join, row.columns)
+        return document.entity, document.table, document.key, *words, " ".join(row.forms), " ".join(row.filters)
+
+    def _write(self, number: int, rows: dict[str, tuple[str, tuple[str, ...] | None]]) -> None:
         """Writes the changes that are newer than what is known of their items."""
         known = self._known(number, list(rows))
         ((identity,),) = self._writer.execute(f"SELECT ifnull(max(id), 0) FROM documents_{number}")
@@ -144,21 +151,20 @@ class SqliteText:
         texts: list[tuple[object, ...]] = []
         removed: list[tuple[int]] = []
         now = time.time()
-        for item, (change, row) in rows.items():
+        for item, (sequence, row) in rows.items():
             found = known.get(item)
-            if found is not None and found[1] >= change.sequence:
+            if found is not None and found[1] >= sequence:
                 continue
             if found is None:
                 identity += 1
             at = identity if found is None else found[0]
-            document = change.document
-            if document is None or row is None:
-                documents.append((at, item, change.sequence, None, None, None, now))
-                if found is not None and not found[2]:
-                    removed.append((at,))
-            else:
-                documents.append((at, item, change.sequence, document.entity, document.table, document.key, None))
-                texts.append((at, *map(SEPARATOR.join, row.columns), " ".join(row.forms), " ".join(row.filters)))
+            if row is not None:
+                documents.append((at, item, sequence, *row[:3], None))
+                texts.append((at, *row[3:]))
+                continue
+            documents.append((at, item, sequence, None, None, None, now))
+            if found is not None and not found[2]:
+                removed.append((at,))
         self._writer.executemany(f"INSERT OR REPLACE INTO documents_{number} VALUES (?, ?, ?, ?, ?, ?, ?)", documents)
         self._writer.executemany(f"DELETE FROM text_{number} WHERE rowid = ?", removed)
         columns = len(self._columns.weights)

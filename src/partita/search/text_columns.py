@@ -1,6 +1,9 @@
 """The columns of an index of words: one for each weight, with the tokens of all attributes that have it."""
 
 from collections.abc import Mapping
+from functools import cache
+
+import msgspec
 
 from partita.search.text_target import TextDocument
 from partita.search.words import Analyzer
@@ -9,7 +12,7 @@ Weights = Mapping[str, Mapping[str, float]]  # of the attributes of entities, by
 WORDS, FORMS, FILTERS = "w", "forms", "filters"  # the columns: w0, w1, ... for the weights, the highest first
 
 
-class TextRow:
+class TextRow(msgspec.Struct, gc=False):
     """A document in columns.
 
     columns   For each weight, the texts, as tokens joined by spaces.
@@ -17,12 +20,9 @@ class TextRow:
     filters   The tokens of filters, and the one of the entity.
     """
 
-    __slots__ = ("columns", "filters", "forms")
-
-    def __init__(self, columns: list[list[str]], forms: list[str], filters: list[str]) -> None:
-        self.columns = columns
-        self.forms = forms
-        self.filters = filters
+    columns: list[list[str]]
+    forms: list[str]
+    filters: list[str]
 
 
 class TextColumns:
@@ -39,16 +39,16 @@ class TextColumns:
 
     def row(self, document: TextDocument) -> TextRow:
         columns: list[list[str]] = [[] for _ in self.weights]
-        forms: set[str] = set()
+        forms: list[str] = []
+        entity, analyzer = document.entity, self._analyzer
         for field, texts in document.texts:
-            column = columns[self._column_of[document.entity, field]]
+            column = columns[self._column_of[entity, field]]
             for text in texts:
-                tokens: list[str] = []
-                self._analyzer.add_tokens(text, tokens, forms)
-                column.append(" ".join(tokens))
-        return TextRow(columns, sorted(forms), [entity_token(document.entity), *document.filters])
+                column.append(analyzer.joined_tokens(text, forms))
+        return TextRow(columns, list(dict.fromkeys(forms)), [entity_token(entity), *document.filters])
 
 
+@cache
 def entity_token(entity: str) -> str:
     """The token of filters that all items of an entity have."""
     return f"entity{entity.encode().hex()}"

@@ -15,7 +15,7 @@ A text index is a consumer: whatever runs consumers keeps it up to date, and `pa
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypedDict, TypeVar, Unpack, overload
@@ -345,11 +345,15 @@ class TextSink:
         self._target.begin(TextBuild(scans, self._fingerprint))
 
     def apply(self, deliveries: Sequence[Delivery]) -> None:
-        self._target.apply([self._index.change(each) for each in deliveries], None)
+        self._target.apply(self._changes(deliveries), None)
 
     def apply_page(self, deliveries: Sequence[Delivery], source: str, before: str, after: str) -> None:
-        changes = [self._index.change(each) for each in deliveries]
-        self._target.apply(changes, SourceMark(source, before, after))
+        self._target.apply(self._changes(deliveries), SourceMark(source, before, after))
+
+    def _changes(self, deliveries: Sequence[Delivery]) -> Iterator[DocumentChange]:
+        """The last change of each item, one after the other: what only one of them needs is freed before the next."""
+        last = {each.item: each for each in deliveries}
+        return map(self._index.change, last.values())
 
     def finish(self) -> None:
         self._target.finish()

@@ -5,7 +5,7 @@ two writers at once. So each document has the sequence number of its change; an 
 deleted item stays deleted. A build begins with a scan, whose items have the lowest sequence number.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -17,7 +17,7 @@ KEEP_DELETED = 2 * 86_400.0  # seconds that a deleted item is remembered; a stre
 PURGE_SECONDS = 3600.0  # between two times that such items are forgotten
 
 
-class TextDocument(msgspec.Struct, frozen=True):
+class TextDocument(msgspec.Struct, frozen=True, gc=False):
     """An item as it is indexed: the texts of each attribute, and the tokens of its filters."""
 
     entity: str
@@ -27,7 +27,7 @@ class TextDocument(msgspec.Struct, frozen=True):
     filters: tuple[str, ...]
 
 
-class DocumentChange(msgspec.Struct, frozen=True):
+class DocumentChange(msgspec.Struct, frozen=True, gc=False):
     """The document of an item after a change; None if it is found no longer. Text order is the order of `sequence`."""
 
     item: str
@@ -97,8 +97,8 @@ class TextTarget(Protocol):
     def begin(self, build: TextBuild) -> None:
         """Begins an empty build; searches see the one before until `finish`."""
 
-    def apply(self, changes: Sequence[DocumentChange], mark: SourceMark | None) -> None:
-        """Writes documents, durably."""
+    def apply(self, changes: Iterable[DocumentChange], mark: SourceMark | None) -> None:
+        """Writes documents, durably; at most one change of each item."""
 
     def finish(self) -> None:
         """The scan of the build is done: searches see it now."""

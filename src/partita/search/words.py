@@ -19,7 +19,7 @@ import msgspec
 from partita.search.stems import stemmer_of
 
 MAX_TOKEN = 64  # characters; the rest of a longer one is ignored
-_MAX_KNOWN = 200_000  # words whose tokens are remembered
+_MAX_KNOWN = 200_000  # pieces of texts whose tokens are remembered
 
 _PAIRED = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff"
 _UNITS = "\u2100-\u214f\u3300-\u33ff"  # ℃, ㎜ and ㎏ are symbols for Unicode, and words in a list of parts
@@ -74,19 +74,20 @@ class Analyzer:
     def __init__(self, languages: tuple[str, ...] = ()) -> None:
         self.languages = languages
         self._stem = stemmer_of(languages)
-        self._known: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._known: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._placed: dict[str, list[_Part]] = {}
 
-    def add_tokens(self, text: str, tokens: list[str], forms: set[str]) -> None:
-        """Adds the tokens of a text in their order, and the forms that differ from them."""
+    def joined_tokens(self, text: str, forms: list[str]) -> str:
+        """The tokens of a text in their order, joined by spaces; adds the forms that differ from them.
+
+        No token contains a space, so each piece of a text between spaces is looked at once and remembered.
+        """
         known = self._known
-        for word in _WORD.findall(text):
-            found = known.get(word)
-            if found is None:
-                found = self._learn(word)
-            tokens += found[0]
-            if found[1]:
-                forms.update(found[1])
+        found = [known.get(piece) or self._learn(piece) for piece in text.split()]
+        for _, each in found:
+            if each:
+                forms += each
+        return " ".join([tokens for tokens, _ in found if tokens])
 
     def tokens(self, text: str) -> Iterator[TextToken]:
         """The tokens of a text with their places in it."""
@@ -100,25 +101,22 @@ class Analyzer:
                 at = (start + part.start, start + part.end) if is_exact else (start, end)
                 yield TextToken(part.text, part.form, *at, part.ends)
 
-    def _learn(self, word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        found: tuple[tuple[str, ...], tuple[str, ...]]
-        if word.isascii() and word.isalnum():
-            form = word.lower()[:MAX_TOKEN]
-            token = self._token(form)
-            found = (token,), () if token == form else (form,)
-        else:
-            parts = list(self._parts(word))
-            forms = tuple(each.form for each in parts if each.form and each.form != each.text)
-            found = tuple(each.text for each in parts), forms
-        if len(self._known) >= _MAX_KNOWN:
-            self._known = {}
-        self._known[word] = found
+    def _learn(self, piece: str) -> tuple[str, tuple[str, ...]]:
+        parts = [part for word in _WORD.findall(piece) for part in self._parts(word)]
+        forms = tuple(each.form for each in parts if each.form and each.form != each.text)
+        found = " ".join(each.text for each in parts), forms
+        if len(piece) <= MAX_TOKEN:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known = {}
+            self._known[piece] = found
         return found
 
     def _place(self, word: str) -> list[_Part]:
-        if len(self._placed) >= _MAX_KNOWN // 10:
-            self._placed = {}
-        found = self._placed[word] = list(self._parts(word))
+        found = list(self._parts(word))
+        if len(word) <= MAX_TOKEN:
+            if len(self._placed) >= _MAX_KNOWN // 10:
+                self._placed = {}
+            self._placed[word] = found
         return found
 
     def _token(self, form: str) -> str:
