@@ -7,16 +7,34 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
-from partita import AsyncStore, InvalidValue, SearchResult, Store, StoreError, Vector, VectorSearch, connect
+from partita import (
+    AsyncStore,
+    Dimensions,
+    Entity,
+    InvalidValue,
+    Keys,
+    Nearest,
+    SearchResult,
+    Store,
+    StoreError,
+    Table,
+    Vector,
+    VectorIndex,
+    VectorSearch,
+    connect,
+    pattern,
+    prove,
+)
 from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import UnknownOperationException, ValidationException
 from partita.dynamodb.shapes import DeleteIndexAction, VectorIndexUpdate
 from partita.engine.engine import Engine
 from partita.storage.memory import MemoryStorage
+from partita.store.design_watch import DesignWatch
 from tests.store.parts_design import (
     DIMENSIONS,
     LATER,
@@ -255,6 +273,41 @@ def test_backend_without_vector_indexes_is_named_by_a_search_that_declares_no_sc
         db.create_tables()
         with pytest.raises(StoreError, match=r"this backend has no vector indexes; .*or_scan"):
             db(Part.by_meaning.nearest(3, embedding=RIGHT, category="brakes"))
+
+
+def test_searches_without_their_index_are_reported_once_when_a_store_begins_to_work(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At connect for a file, and before the first request of a store over HTTP."""
+
+    things = Table("things", "PK", vector_indexes=(VectorIndex("ByIt", "it"),))
+
+    class Thing(Entity, table=things, key=("{name}",)):
+        name: str
+        it: Annotated[Vector, Dimensions(2)] | None = None
+
+        by_it = Keys("ByIt")
+
+    @pattern(Thing.by_it.nearest(1))
+    def nearest_thing(it: Vector) -> Nearest[Thing]: ...
+
+    @pattern(Thing.by_it.nearest(1).or_scan(10))
+    def nearest_scanned(it: Vector) -> Nearest[Thing]: ...
+
+    backend = WithoutVectorIndexes()
+    with Store(backend, prove("things", things)) as db:
+        db.create_tables()
+        db.watch = DesignWatch(db.design, db.context)
+        db.create(Thing(name="1"))
+        db.create(Thing(name="2"))
+    found = [each.getMessage() for each in caplog.records if "vector index" in each.getMessage()]
+    assert len(found) == 1
+    assert found[0].startswith("nearest_thing: table things has no vector index ByIt, so this search is an error;")
+    caplog.clear()
+    with connect(str(tmp_path / "things.db"), prove("things", things)) as db:
+        db.create_tables()
+        db.create(Thing(name="1"))
+    assert caplog.records == []
 
 
 def test_missing_vector_index_is_created_and_filled(tmp_path: Path) -> None:

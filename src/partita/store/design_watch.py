@@ -32,6 +32,7 @@ from partita.store.design_records import (
 )
 from partita.store.flows import Flow
 from partita.store.readiness import unready_parts
+from partita.store.searching import report_missing_indexes
 
 R = TypeVar("R")
 
@@ -60,6 +61,7 @@ class DesignWatch:
         self._number = 0
         self._running: Tally[int] = Tally()
         self._lock = threading.Lock()
+        self._knows_indexes = False
 
     def followed(self, flow: Flow[R]) -> Flow[R]:
         """Runs an operation of the store, after a check where one is due."""
@@ -94,6 +96,8 @@ class DesignWatch:
         except DesignMismatch:
             yield from self.leave()
             raise
+        if not self._knows_indexes:
+            self._knows_indexes = yield from report_missing_indexes(self._context, self._design)
         if now is not None:
             self._checked_at = now
             yield from self._record(now)

@@ -70,6 +70,17 @@ def unexpected_key(entity: str) -> None:
     )
 
 
+def missing_vector_index(search: str, table: str, index: str) -> None:
+    """A search that is an error on these tables."""
+    _logger().warning(
+        "%s: table %s has no vector index %s, so this search is an error; create it with create_tables(), or, on a "
+        "backend without vector indexes, declare how many items a scan may compare: nearest(...).or_scan(10_000)",
+        search,
+        table,
+        index,
+    )
+
+
 def slow_call(request: Request[Any], seconds: float) -> None:
     """A request that took longer than `slow_call_seconds`."""
     _logger().warning("%s took %.3f s", _named(request), seconds)

@@ -9,11 +9,20 @@ import msgspec
 
 from partita.design.reads import VectorSearch
 from partita.dynamodb import requests as wire
-from partita.dynamodb.exceptions import UnknownOperationException
+from partita.dynamodb.exceptions import DynamoDBError, UnknownOperationException
 from partita.dynamodb.values import Item
 from partita.errors import StoreError
 from partita.plan.condition_expressions import Expression
-from partita.plan.search_requests import SearchArguments, SearchPlan, search_arguments, search_plan, search_vectors
+from partita.plan.design import Design
+from partita.plan.search_requests import (
+    SearchArguments,
+    SearchPlan,
+    search_arguments,
+    search_plan,
+    search_plan_of,
+    search_vectors,
+)
+from partita.store import log
 from partita.store.context import StoreContext
 from partita.store.flows import Flow
 from partita.store.old_items import now_seconds, without_replaced
@@ -47,6 +56,28 @@ def fetch_nearest(context: StoreContext, call: VectorSearch[E]) -> Flow[list[Sea
     else:
         scored = [(each.item, each.score or 0.0) for each in reply.search_results or () if each.item is not None]
     return (yield from _decoded(context, plan, scored))
+
+
+def report_missing_indexes(context: StoreContext, design: Design) -> Flow[bool]:
+    """Logs the searches that cannot work on these tables: their vector index is missing, and no scan is declared.
+
+    False if a table does not exist yet, or may not be described.
+    """
+    is_known = True
+    searches = [each.read for each in design.patterns.values() if each.read.search is not None]
+    plans = [search_plan_of(read) for read in searches if read.search is not None and read.search.scan_limit is None]
+    for table in {plan.model.table: None for plan in plans}:
+        name = context.table_name(table.name)
+        try:
+            reply = yield from send_idempotent(context, wire.DescribeTable(table_name=name))
+        except DynamoDBError:
+            is_known = False
+            continue
+        present = {each.index_name for each in (reply.table and reply.table.vector_indexes) or ()}
+        for plan in plans:
+            if plan.model.table is table and plan.index.name not in present:
+                log.missing_vector_index(plan.read.name, name, plan.index.name)
+    return is_known
 
 
 def _raise_unsupported(plan: SearchPlan, error: Exception) -> NoReturn:
