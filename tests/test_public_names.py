@@ -18,8 +18,8 @@ ReservedKey RestoreFailed RestorePointMissing RetriesExhausted SearchResult Seed
 StorageBusy StorageClosed StorageError
 Store StoreError StoredAs StoredItemInvalid SumOf System Table TableNotFound Transaction Transitions Unique
 UnknownAttribute Untracked Updated UpdatedAt UsedAfterFork Vector VectorIndex VectorSearch Version VersionConflict
-View Worker apply_design collection connect connect_async convert describe_pattern diagnose fan_out get new_id pattern
-plan_migration prove query settle time_in_id
+View Was Worker apply_design collection connect connect_async convert describe_pattern diagnose fan_out get new_id
+pattern plan_migration prove query settle time_in_id
 Highlight OpenSearch SearchRejected ServiceRejected TextFields TextFile TextIndex TextMatch TextPage
 """.split()
 

@@ -29,6 +29,7 @@ from partita import (
     SumOf,
     Table,
     Unique,
+    Was,
     connect,
     pattern,
     prove,
@@ -44,14 +45,30 @@ from partita.store.design_watch import DesignWatch, own_design
 from partita.store.flows import run
 
 SEQUENCES = int(os.environ.get("PARTITA_DESIGN_CHANGES", "6"))
+SIDE_BY_SIDE = 30  # steps of the earlier and the new program, before the earlier one ends
 FEATURES = ("status index", "price index", "unique", "count", "sum", "open only", "note", "new key")
 
 
-class Version:
-    """A design with some features, and its entities."""
+def grams(weight: str) -> int:
+    return int(weight.removesuffix("g"))
 
-    def __init__(self, features: frozenset[str]) -> None:
+
+def weight(grams: int) -> str:
+    return f"{grams}g"
+
+
+class Version:
+    """A design with some features, and its entities.
+
+    An order has a tag, which becomes a label, and a weight, which becomes grams; `stages` says how far each of the two
+    is: as it was, in both forms, without the old one, or with a declaration of the new one only.
+    """
+
+    def __init__(self, features: frozenset[str], stages: tuple[int, int] = (0, 0)) -> None:
         self.features = features
+        self.stages = stages
+        self.label = "label" if stages[0] else "tag"
+        self.grams = "grams" if stages[1] else "weight"
         indexes = [Index("ByStatus", "GSI1PK", "GSI1SK")] if "status index" in features else []
         indexes += [Index("ByPrice", "GSI2PK", "GSI2SK", project="KEYS_ONLY")] if "price index" in features else []
         table = Table("shop", "PK", "SK", indexes=tuple(indexes))
@@ -61,11 +78,16 @@ class Version:
         body: dict[str, Any] = {"__annotations__": {"customer": str, "order": str, "status": str}, "status": "OPEN"}
         body["__annotations__"]["price"] = Annotated[int, msgspec.Meta(ge=0)]
         body["price"] = 1
+        labels = (Was[str, str]("tag"), Was[str, str]("tag", removed=True))
+        weights = (Was("weight", to=grams, back=weight), Was("weight", to=grams, removed=True))
+        body["__annotations__"][self.label] = _of_stage(str | None, stages[0], *labels)
+        body[self.label] = None
+        body["__annotations__"][self.grams] = _of_stage(int if stages[1] else str, stages[1], *weights)
         if "note" in features:
             body["__annotations__"]["note"] = str
             body["note"] = "-"
         if "status index" in features:
-            body["by_status"] = Keys("ByStatus", "STATUS#{status}", "{order}")
+            body["by_status"] = Keys("ByStatus", "STATUS#{status}", f"{{order}}#{{{self.label}?}}")
         if "price index" in features:
             body["by_price"] = Keys("ByPrice", "{customer}", "{price:6}#{order}", when=when)
         self.order: Any = EntityMeta("Order", (Entity,), body, table=table, key=key, old_keys=others)
@@ -90,15 +112,32 @@ class Version:
         self.one_customer: Any = pattern(one_customer)
         self.design: Design = prove("shop", table)
 
+    def new_order(self, customer: str, order: str, price: int, grams: int) -> Any:
+        return self.order(customer=customer, order=order, price=price, **{self.grams: self.weight_of(grams)})
+
+    def weight_of(self, grams: int) -> Any:
+        """A weight as this version has it."""
+        return grams if self.stages[1] else weight(grams)
+
     def __repr__(self) -> str:
-        return f"Version({', '.join(sorted(self.features)) or 'plain'})"
+        return f"Version({', '.join(sorted(self.features)) or 'plain'}, {self.stages})"
+
+
+def _of_stage(kind: Any, stage: int, both: Any, last: Any) -> Any:
+    """The annotation of an attribute in a stage of its migration."""
+    return Annotated[kind, both] if stage == 1 else Annotated[kind, last] if stage == 2 else kind
+
+
+Expected = dict[tuple[str, str], tuple[str | None, int]]
+"""The label and the grams of every order."""
 
 
 class Program:
     """A program of one version: each step does one random operation."""
 
-    def __init__(self, backend: Backend, version: Version, random: Random) -> None:
+    def __init__(self, backend: Backend, version: Version, random: Random, expected: Expected) -> None:
         self.version = version
+        self.expected = expected
         self._random = random
         self._number = 0
         self.db = Store(backend, own_design(version.design))
@@ -108,13 +147,27 @@ class Program:
         random, version = self._random, self.version
         self._number += 1
         customer = f"c{random.randrange(4)}"
-        order = f"o{random.randrange(12)}"
+        order = f"o{random.randrange(4)}"
+        place, amount = (customer, order), random.randrange(1, 6)
         with suppress(NotFound, NotUnique):
-            match random.randrange(6):
+            match random.randrange(11):
                 case 0 | 1:
-                    self.db.put(version.order(customer=customer, order=order, price=random.randrange(5)))
+                    self.db.put(version.new_order(customer, order, random.randrange(5), amount))
+                    self.expected[place] = (None, amount)
                 case 2:
                     self.db.delete(version.one_order(customer, order))
+                    self.expected.pop(place, None)
+                case 6 | 9 | 10:
+                    label = random.choice(["red", None])
+                    with self.db.change(version.one_order(customer, order)) as draft:
+                        setattr(draft, version.label, label)
+                    self.expected[place] = (label, self.expected[place][1])
+                case 7:
+                    with self.db.change(version.one_order(customer, order)) as draft:
+                        setattr(draft, version.grams, version.weight_of(amount))
+                    self.expected[place] = (self.expected[place][0], amount)
+                case 8:
+                    self.check(customer, order)
                 case 3:
                     with self.db.change(version.one_order(customer, order)) as draft:
                         draft.status = random.choice(["OPEN", "DONE"])
@@ -124,6 +177,15 @@ class Program:
                 case 5:
                     with self.db.change(version.one_customer(customer)) as draft:
                         draft.email = f"{customer}-{random.randrange(3)}"
+
+    def check(self, customer: str, order: str) -> None:
+        """An order is as the last program that wrote it has left it."""
+        found = self.db.get(self.version.one_order(customer, order))
+        expected = self.expected.get((customer, order))
+        assert (found is None) == (expected is None)
+        if found is not None and expected is not None:
+            here = (getattr(found, self.version.label), getattr(found, self.version.grams))
+            assert here == (expected[0], self.version.weight_of(expected[1])), self.version
 
     def close(self) -> None:
         assert self.db.watch is not None
@@ -136,12 +198,12 @@ class SharedBackend:
     The program of the earlier design ends when the application waits for it, as in a deployment.
     """
 
-    def __init__(self, backend: Backend, old: Version, new: Version, random: Random) -> None:
+    def __init__(self, backend: Backend, old: Version, new: Version, random: Random, expected: Expected) -> None:
         self._backend = backend
         self._random = random
-        self._old: Program | None = Program(backend, old, random)
+        self._old: Program | None = Program(backend, old, random, expected)
         self._old.step()  # from now on it is recorded
-        self._new = Program(backend, new, random)
+        self._new = Program(backend, new, random, expected)
 
     def call(self, request: Request[Any]) -> Any:
         if self._random.random() < 0.3:
@@ -158,6 +220,8 @@ class SharedBackend:
     def wait(self, seconds: float) -> None:
         """The application waits: for the earlier program, or for the new one to notice."""
         if self._old is not None:
+            for _ in range(SIDE_BY_SIDE):
+                self._step()
             self._old.close()
             self._old = None
         with suppress(NotReady):
@@ -165,6 +229,12 @@ class SharedBackend:
 
     def close(self) -> None:
         self._new.close()
+
+
+def _next_stages(stages: tuple[int, int], random: Random) -> tuple[int, int]:
+    """Each migration goes one stage on, or none."""
+    label, grams = (min(3, each + random.randrange(2)) for each in stages)
+    return label, grams
 
 
 OF_FEATURES = {"note": "note", "orders": "count", "spent": "sum"}
@@ -199,7 +269,8 @@ def test_data_equals_data_built_with_the_new_design(seed: int, monkeypatch: pyte
     features: frozenset[str] = frozenset(random.sample(FEATURES, 2)) - {"unique"}
     with connect("memory:") as backend:
         version = Version(features)
-        first = Program(backend, version, random)
+        expected: Expected = {}
+        first = Program(backend, version, random, expected)
         first.db.create_tables()
         for at in range(4):
             first.db.create(version.customer(customer=f"c{at}", email=f"c{at}-0"))
@@ -208,10 +279,14 @@ def test_data_equals_data_built_with_the_new_design(seed: int, monkeypatch: pyte
         first.close()
         for _ in range(4):
             features ^= frozenset(random.sample(FEATURES, random.randrange(1, 3)))
-            following = Version(features)
-            shared = SharedBackend(backend, version, following, random)
+            following = Version(features, _next_stages(version.stages, random))
+            shared = SharedBackend(backend, version, following, random, expected)
             apply_design(Store(shared, following.design, sleep=shared.wait))
             shared.close()
+            program = Program(backend, following, random, expected)
+            for customer, order in expected:
+                program.check(customer, order)
+            program.close()
             assert stored(backend, following) == built_from_nothing(backend, following), (version, following)
             assert not plan_migration(Store(backend, following.design)).has_work
             assert diagnose(Store(backend, following.design)).findings == {}

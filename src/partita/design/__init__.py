@@ -24,6 +24,7 @@ from partita.design.markers import (
     Untracked,
     UpdatedAt,
     Version,
+    Was,
 )
 from partita.design.open_enum import OpenEnum
 from partita.design.patterns import Pattern, pattern
@@ -81,6 +82,7 @@ __all__ = [
     "VectorSearch",
     "Version",
     "View",
+    "Was",
     "collection",
     "fan_out",
     "get",

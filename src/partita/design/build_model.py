@@ -1,6 +1,6 @@
 """From a class body to a `Model`; an error names the entity and the attribute."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -20,7 +20,9 @@ from partita.design.markers import (
     StoredAs,
     Unique,
     Untracked,
+    Was,
 )
+from partita.design.migrations import Migration, migration_of
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model, ViewModel, part_types
 from partita.design.naming import Naming, naming_name
 from partita.design.naming import naming as naming_of
@@ -44,10 +46,11 @@ def build_model(
     attributes = _attributes(cls, naming or table.naming)
     own = _table_keys(name, table, attributes, key)
     indexes = _index_keys(name, table, attributes, own, [each for each in body.values() if isinstance(each, Keys)])
+    final = _with_key_texts(attributes, own, indexes)
     built = Model(
         cls=cls,
         table=table,
-        attributes=_with_key_texts(attributes, own, indexes),
+        attributes=final,
         key=own,
         old_keys=tuple(_table_keys(name, table, attributes, each) for each in old_keys),
         indexes=indexes,
@@ -55,6 +58,7 @@ def build_model(
         limits=tuple(each for each in body.values() if isinstance(each, Limit)),
         owns=tuple(each for each in body.values() if isinstance(each, Owns)),
         expires=_expiry(name, [each for each in body.values() if isinstance(each, Expires)]),
+        migrations=tuple(_migrations(name, final, naming_of(name, naming or table.naming))),
     )
     validate_model(built)
     return built
@@ -64,6 +68,15 @@ def _expiry(name: str, declared: list[Expires]) -> Expires | None:
     if len(declared) > 1:
         raise DesignError(name, f"it has {len(declared)} Expires, but an item has one TTL", "keep one of them")
     return declared[0] if declared else None
+
+
+def _migrations(name: str, attributes: Mapping[str, Attribute], name_on_disk: Namer) -> Iterator[Migration]:
+    members = {each.name: each.member for each in attributes.values() if not each.in_key}
+    for attribute in attributes.values():
+        marker = attribute.marker(Was)
+        if marker is not None:
+            where = f"{name}.{attribute.field}"
+            yield migration_of(where, marker, attribute.member, attribute.kind, members, name_on_disk)
 
 
 def build_view(cls: Any, whole: Model) -> ViewModel:

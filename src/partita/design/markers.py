@@ -6,11 +6,14 @@ which `plan` makes conditions and transactions.
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
 from partita.design.conditions import Condition
+
+Old = TypeVar("Old")
+New = TypeVar("New")
 
 
 class Auto:
@@ -66,6 +69,33 @@ class InKey(msgspec.Struct, frozen=True):
     """
 
     index_key: str | None = None
+
+
+class Was(Generic[Old, New]):
+    """The attribute was stored otherwise before: `nickname: Annotated[str, Was("nick")]`.
+
+    `name` is the stored name of the old attribute. `to` converts an old value and `back` a new one; without them, the
+    attribute was renamed. `member` is the member of a map that the old attribute becomes: `profile_images["avatar"]`.
+
+    Both are read: the old one where an item has it, or with `member` where the map lacks that member. Both are written,
+    for programs of the earlier design, until a later release says `removed=True`: then the old one is removed. Until
+    then, an entity may go on declaring the old attribute; a write of either sets both.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        to: Callable[[Old], New] | None = None,
+        back: Callable[[New], Old] | None = None,
+        member: str | None = None,
+        removed: bool = False,
+    ) -> None:
+        self.name = name
+        self.to = to
+        self.back = back
+        self.member = member
+        self.removed = removed
 
 
 class Dimensions(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """The model of an entity: attributes, keys and invariants, collected from its class body and never changed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from partita.design.markers import (
     Transitions,
     Unique,
 )
+from partita.design.migrations import Migration
 from partita.design.naming import quantity, upper_case
 from partita.design.separators import HASH, Separator
 from partita.errors import DesignError
@@ -140,6 +141,7 @@ class Model(msgspec.Struct, frozen=True, eq=False, dict=True):
     limits: tuple[Limit, ...]
     owns: tuple[Owns, ...]
     expires: Expires | None
+    migrations: tuple[Migration, ...] = ()
 
     def __repr__(self) -> str:
         attributes, indexes = quantity(self.attributes, "attribute"), quantity(self.indexes, "index", "indexes")
@@ -183,6 +185,16 @@ class Model(msgspec.Struct, frozen=True, eq=False, dict=True):
         fields = [part.field for part in parts if part.form is not None and part.form.lossless]
         fields += [each.field for each in self.key.attributes]
         return frozenset(field for field in fields if field is not None)
+
+    @cached_property
+    def stored_members(self) -> tuple[AttributeMember, ...]:
+        """The attributes that are stored under their own names, with those that some were before."""
+        return (*self.members, *(each.old for each in self.migrations if not each.old.field))
+
+    def fenced_names(self, fields: Iterable[str]) -> tuple[str, ...]:
+        """The attributes on disk of which one changes whenever the value of one of the fields does."""
+        names = {self.attributes[field].fenced_name for field in fields}
+        return tuple(sorted(names | {each.old.name for each in self.migrations if each.new.name in names}))
 
     def marked(self, *kinds: type) -> tuple[tuple[Attribute, Any], ...]:
         """The attributes with markers of these kinds, each with its marker."""

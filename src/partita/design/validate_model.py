@@ -21,6 +21,7 @@ from partita.design.markers import (
     Version,
 )
 from partita.design.models import Attribute, EntityKeys, Model
+from partita.design.validate_migrations import check_migrations
 from partita.errors import DesignError
 
 _TYPES: dict[type, tuple[type, ...]] = {
@@ -55,6 +56,7 @@ def validate_model(model: Model) -> None:
     _check_expiry(model)
     _check_names(model)
     _check_counted(model)
+    check_migrations(model)
 
 
 def _all_keys(model: Model) -> tuple[EntityKeys, ...]:

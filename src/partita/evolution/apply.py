@@ -97,7 +97,7 @@ def roll_back(db: Store) -> None:
         if record.state == "cleaning":
             raise ConfigurationError(f"table {name}: the new design is public already; apply the earlier one instead")
         with application.records.change(data_design(name)) as draft:
-            draft.state, draft.target, draft.runner = "public", None, ""
+            draft.state, draft.target, draft.runner, draft.runner_until = "public", None, "", None
             draft.number = record.number + 1
             draft.counting = []
 
@@ -133,6 +133,8 @@ class _Application:
     def run(self) -> ApplyResult:
         self.db.run_flow(create_record_table(self.db.context))
         target = self.read()
+        if target.blocked:
+            raise MigrationBlocked(self.db.design.name, target.blocked)
         was_recorded = target.is_recorded
         self.result.tables += change_tables(self.db)
         target = self._begin(target)

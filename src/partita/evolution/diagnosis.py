@@ -32,6 +32,7 @@ KINDS = {
     WorkKind.INDEX: "stale index keys",
     WorkKind.TTL: "stale TTLs",
     WorkKind.ATTRIBUTES: "attributes in another form",
+    WorkKind.REMOVE: "attributes that the design removes",
     WorkKind.REKEY: "items under other keys",
     WorkKind.GUARDS: "missing guards",
     WorkKind.COUNT: "uncounted items",

@@ -75,7 +75,7 @@ class OrphanedGuards:
         unchanged = [Clause(absent(model.table.pk), lambda _: Raced(name))]
         if item is not None:
             fields = dependencies(self._db.design, model)
-            names = {model.attributes[field].fenced_name for field in fields} - set(model.table.key_names)
+            names = set(model.fenced_names(fields)) - set(model.table.key_names)
             unchanged = [Clause(equals(each, item.get(each)), lambda _: Raced(name)) for each in sorted(names)]
         return [gone, ItemAction("check", table, owner, name, clauses=tuple(unchanged), own=False)]
 

@@ -37,6 +37,7 @@ class WorkKind(StrEnum):
     INDEX = "index keys"
     TTL = "TTL"
     ATTRIBUTES = "attributes"
+    REMOVE = "removed attributes"
     GUARDS = "guards"
     COUNT = "counters"
     LEFTOVERS = "leftovers"
@@ -176,8 +177,11 @@ def _attribute_kinds(stored: StoredEntity) -> Iterator[tuple[WorkKind, tuple[str
     if model.table.ttl in changed:
         yield WorkKind.TTL, (model.table.ttl or "",)
         changed.discard(model.table.ttl or "")
-    if changed:
-        yield WorkKind.ATTRIBUTES, tuple(sorted(changed))
+    removed = changed - stored.wanted.keys()
+    if changed > removed:
+        yield WorkKind.ATTRIBUTES, tuple(sorted(changed - removed))
+    if removed:
+        yield WorkKind.REMOVE, tuple(sorted(removed))
 
 
 def _guards(stored: StoredEntity, after: Effects, found: Mapping[ItemIdentity, Item]) -> tuple[Effects, Effects]:
@@ -209,7 +213,7 @@ def _own_actions(stored: StoredEntity, mark: Item, now: datetime, relied_on: set
         steps[each] = SetAttribute(stored.wanted[each]) if each in stored.wanted else RemoveAttribute()
     steps |= {each: SetAttribute(value) for each, value in mark.items()}
     fields = relied_on | {field for group in _derived(model, changed) for field in group.fields}
-    sources = sorted(model.attributes[field].fenced_name for field in fields - model.known_fields)
+    sources = model.fenced_names(fields - model.known_fields)
     clauses = [_exists(model), *(_unchanged(model, item, each) for each in dict.fromkeys((*changed, *sources)))]
     if mark:
         clauses.append(_unmarked(model, item))

@@ -116,7 +116,7 @@ def _plan(
         design_changes=changes,
         tables=tables,
         steps=steps,
-        blocked=[*blocked, *surveyed.conflicts],
+        blocked=[*blocked, *target.blocked, *surveyed.conflicts],
         unexplained=round(surveyed.unexplained),
         unreadable=round(surveyed.unreadable),
         examples=surveyed.examples,
@@ -139,6 +139,7 @@ def _steps(surveyed: Survey) -> Iterator[PlanStep]:
         "TTL": "set the TTL of {entity}",
         "re-key": "move {entity} to its new key",
         "attributes": "convert or fill in {entity}.{name}",
+        "removed attributes": "remove {entity}.{name}",
     }
     for (entity, kind, name), found in sorted(surveyed.work.items()):
         yield PlanStep(words[kind].format(entity=entity, name=name), round(found.items), round(found.units, 1))

@@ -7,7 +7,7 @@ import msgspec
 from partita.evolution.evolution_store import EvolutionStore
 from partita.evolution.pages import Removed, attributes_in
 from partita.plan.design import Counter, Design
-from partita.plan.design_differences import FactDifference, fact_differences
+from partita.plan.design_differences import FactDifference, fact_differences, skipped_releases
 from partita.plan.fingerprint import Facts, table_facts
 from partita.store.design_records import DataDesign
 
@@ -30,6 +30,14 @@ class Target(msgspec.Struct, frozen=True):
         """The differences between the recorded design and this one."""
         found = [fact_differences(each.facts, self.facts[name]) for name, each in self.records.items()]
         return [difference for several in found for difference in several]
+
+    @property
+    def blocked(self) -> list[str]:
+        """The changes that need another release first, in words."""
+        return [each for name, record in self.records.items() for each in self._blocked(name, record)]
+
+    def _blocked(self, name: str, record: DataDesign) -> Iterator[str]:
+        return skipped_releases(record.facts, self.facts[name])
 
     @property
     def removed(self) -> Removed:

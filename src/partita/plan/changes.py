@@ -65,6 +65,7 @@ from partita.plan.items import (
     values_of,
 )
 from partita.plan.lazy import lazy
+from partita.plan.migrated_edits import migrated_edits, with_old_values
 from partita.plan.predicates import evaluate
 from partita.plan.races import Raced
 from partita.plan.value_rules import bound_clauses, bounded_fields, judged_by_value, transition_clauses
@@ -100,7 +101,7 @@ class ItemChange(msgspec.Struct, frozen=True, dict=True):
     @lazy
     def all_edits(self) -> dict[str, Edit]:
         """The edits with those of update time and version; an InvalidValue where an automatic field is edited."""
-        model, edits = self.model, self.edits
+        model, edits = self.model, migrated_edits(self.model, self.edits) if self.model.migrations else self.edits
         if not model.automatic_fields.isdisjoint(edits):
             name = next(name for name in edits if name in model.automatic_fields)
             raise InvalidValue(model.name, "it is set automatically and cannot be changed", name)
@@ -283,7 +284,7 @@ def _values_after(model: Model, edits: Mapping[str, Edit], before: Values) -> di
             after[name] = normalize_value(model, attribute, value)
         elif attribute.member.settles:
             after[name] = settled(model, attribute, value, value)
-    return after
+    return with_old_values(model, after) if model.migrations else after
 
 
 def _update(

@@ -37,6 +37,7 @@ from partita.dynamodb.canonical import canonical_value
 from partita.dynamodb.values import COMPARISONS, AttributeValue
 from partita.errors import DesignError, Fault, InvalidValue
 from partita.plan.in_key_conditions import key_text_condition
+from partita.plan.migrated_conditions import of_stored_items
 from partita.validation import invalid_value
 
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -46,6 +47,12 @@ def to_stored(model: Model, condition: Condition) -> Condition:
     """The condition with stored names, and values in DynamoDB JSON."""
     if isinstance(condition, All | AnyOf | Not):
         check_size(model.name, condition)
+    stored = _to_stored(model, condition)
+    return of_stored_items(model, stored) if model.migrations else stored
+
+
+def to_encoded(model: Model, condition: Condition) -> Condition:
+    """The same for items as the entity is stored now, without what its attributes were before a migration."""
     return _to_stored(model, condition)
 
 

@@ -89,10 +89,12 @@ class DataState(msgspec.Struct):
     """What a program knows about the data that it works on: the counters in the making, and what cannot be read yet.
 
     `unready` has the reason of each: an entity, an index as (table, index), a counter as (entity, attribute on disk).
+    `unwritten` are, by entity, the attributes that are only stored as they were before their migration.
     """
 
     build: CounterBuild | None = None
     unready: dict[Any, str] = msgspec.field(default_factory=dict)
+    unwritten: dict[str, frozenset[str]] = msgspec.field(default_factory=dict)
 
 
 class Design(msgspec.Struct, frozen=True, eq=False):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from partita.plan.fingerprint import REQUIRED, Facts
+from partita.plan.fingerprint import REMOVED, REQUIRED, Facts
 
 
 class FactDifference(msgspec.Struct, frozen=True):
@@ -62,9 +62,34 @@ def _needs_work(fact: str, old: str | None, new: str | None, before: Facts, afte
         return new is not None or f"index {rest.removeprefix('in ')}" in after
     if rest == "expires":
         return True
+    if rest.startswith("converts "):
+        return new is not None or not (old or "").endswith(REMOVED)
+    if not rest and _is_converted(subject, after):
+        return False  # the conversion is a fact of its own
     if not rest:  # an attribute
         return new is not None and (new.endswith(REQUIRED) if old is None else _is_other_form(old, new))
     return new is not None
+
+
+def _is_converted(attribute: str, facts: Facts) -> bool:
+    entity, _, name = attribute.partition(".")
+    return f"{entity} converts {name}" in facts
+
+
+def skipped_releases(old: Facts, new: Facts) -> Iterator[str]:
+    """Conversions of attributes for which programs of both designs cannot work side by side, in words."""
+    for fact in sorted(old.keys() | new.keys()):
+        entity, converts, name = fact.partition(" converts ")
+        was, now = old.get(fact), new.get(fact)
+        if not converts or was == now:
+            continue
+        before = (was or now or "").partition(" ")[0]
+        if now is None and was is not None and not was.endswith(REMOVED) and f"{entity}.{before}" not in new:
+            yield f"{entity}.{name} still has its earlier form, {before}: first apply Was({before!r}, removed=True)"
+        if was is None and now is not None and now.endswith(REMOVED) and f"{entity}.{before}" in old:
+            yield f"{entity}.{before} was never converted: first apply Was({before!r}) without removed=True"
+        if was is None and f"{entity}.{name}" in old and " as " not in (now or ""):
+            yield f"{entity}.{name} exists already: give the attribute that {before} becomes another name"
 
 
 def _is_other_form(old: str, new: str) -> bool:

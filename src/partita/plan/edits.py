@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from partita.design.key_parts import EXACT
+from partita.design.migrations import Migration
 
 
 class Assign(msgspec.Struct, frozen=True):
@@ -57,4 +58,14 @@ class Exclude(msgspec.Struct, frozen=True):
         return set(before or ()) - self.value
 
 
-Edit = Assign | Add | Append | Include | Exclude
+class SetMember(msgspec.Struct, frozen=True):
+    """A member of a map becomes what `value`, an attribute from before its migration, means; None removes it."""
+
+    value: Any
+    migration: Migration
+
+    def after(self, before: Any) -> Any:
+        return self.migration.new_value(self.value, before)
+
+
+Edit = Assign | Add | Append | Include | Exclude | SetMember

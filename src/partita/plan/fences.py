@@ -58,4 +58,4 @@ def whole_fence(model: Model, item: Item) -> tuple[Clause, ...]:
 
 @lru_cache(maxsize=4096)
 def _fenced_names(model: Model, fields: frozenset[str]) -> tuple[str, ...]:
-    return tuple(sorted({model.attributes[each].fenced_name for each in fields if each not in model.known_fields}))
+    return model.fenced_names(each for each in fields if each not in model.known_fields)

@@ -32,6 +32,7 @@ from partita.design.conditions import (
 )
 from partita.design.key_parts import KeyPart, TextPart
 from partita.design.markers import SumOf
+from partita.design.migrations import Migration
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.design.separators import Separator
 from partita.design.tables import Index, Table
@@ -81,6 +82,8 @@ def _facts_of_entity(design: Design, model: Model) -> Iterator[tuple[str, str]]:
         yield f"{name} in {index}", "; ".join(keys_text(each) for each in several)
     for attribute in model.attributes.values():
         yield f"{name}.{attribute.name}", _attribute_text(attribute)
+    for migration in model.migrations:
+        yield f"{name} converts {migration.new.name}", _migration_text(migration)
     for unique in model.uniques:
         words = ["case-insensitive"] if unique.case_insensitive else []
         yield f"{name} unique {unique.name}", " ".join([", ".join(unique.fields), *words, *_when(unique.when)])
@@ -90,6 +93,18 @@ def _facts_of_entity(design: Design, model: Model) -> Iterator[tuple[str, str]]:
         after = model.expires.after
         words = [model.expires.at, *([f"+ {after}"] if after else []), *_when(model.expires.when)]
         yield f"{name} expires", " ".join(words)
+
+
+REMOVED = ", which is removed"
+
+
+def _migration_text(migration: Migration) -> str:
+    """From which attribute, how, and whether that is removed; the text begins with the old attribute."""
+    marker = migration.marker
+    words = [migration.old.name, f"{_codec_text(migration.old.codec)}"]
+    words += [] if marker.member is None else [f"as {marker.member}"]
+    words += [] if marker.to is None else [f"by {marker.to.__name__}"]
+    return " ".join(words) + (REMOVED if marker.removed else "")
 
 
 def _counters(design: Design, parent: Model) -> Iterator[Counter]:

@@ -81,7 +81,7 @@ def _group(model: Model, group: Derived, env: Env) -> list[str]:
         condition = bind(design_predicate(model, keys.when), env)
         return [f"if {condition}(item):", *(f"    {line}" for line in lines)]
     expires = model.expires
-    if group.alternatives or expires is None or expires.when is not None:
+    if group.migration is not None or group.alternatives or expires is None or expires.when is not None:
         return [step_by_step]
     after = bind(expires.after, env)
     second = f"str(int((held + {after}).timestamp()))"

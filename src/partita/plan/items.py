@@ -1,7 +1,7 @@
 """An entity as an item: its attributes, its key, and everything that is derived from them.
 
-Derived attributes are index keys and the TTL. Each group of them lists the attributes from which it is derived, so
-that a change knows which groups to compute again and which values that needs.
+Derived attributes are index keys, the TTL, and what attributes were before a migration. Each group of them lists the
+attributes from which it is derived, so that a change knows which groups to compute again and which values that needs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +17,7 @@ import msgspec
 from partita.design.codecs import AttributeMember, SetCodec
 from partita.design.codegen import Env, bind, compile_function
 from partita.design.markers import AUTO, Auto
+from partita.design.migrations import Migration
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.design.separators import HASH
 from partita.dynamodb import limits
@@ -41,7 +42,8 @@ class Derived(msgspec.Struct, frozen=True, eq=False):
 
     names: tuple[str, ...]
     fields: frozenset[str]
-    alternatives: tuple[EntityKeys, ...]  # empty for the TTL
+    alternatives: tuple[EntityKeys, ...]  # empty for the TTL and for a migration
+    migration: Migration | None = None
 
 
 def values_of(model: Model, entity: Any) -> dict[str, Any]:
@@ -72,9 +74,27 @@ def validate_entity(model: Model, entity: Any) -> Any:
         if after is not before:
             setattr(made, field, after)
             is_changed = True
+    for migration in model.migrations:
+        is_changed = _set_both(model, migration, made) or is_changed
     if is_changed and hasattr(made, "__post_init__"):
         made.__post_init__()  # a reader's entity is built from values in this form
     return made
+
+
+def _set_both(model: Model, migration: Migration, entity: Any) -> bool:
+    """Sets the one of two attributes of a migration that the entity lacks, where it declares both."""
+    if not migration.old.field:
+        return False
+    field, declared = migration.new.field, migration.old.field
+    old, new = getattr(entity, declared), getattr(entity, field)
+    wanted = migration.old_value(new)
+    if wanted is None and old is not None:
+        setattr(entity, field, migration.new_value(old, new))
+        return True
+    if old is not None and not migration.old.codec.same(old, wanted):
+        raise InvalidValue(model.name, f"it differs from {field!r}, into which it is converted; set one", declared)
+    setattr(entity, declared, wanted)
+    return True
 
 
 @cache
@@ -350,6 +370,8 @@ def _derivations(model: Model) -> Iterator[Derived]:
     if model.expires is not None and model.table.ttl is not None:
         condition = model.expires.when.fields if model.expires.when is not None else ()
         yield Derived((model.table.ttl,), frozenset({model.expires.at, *condition}), ())
+    for migration in model.migrations:
+        yield Derived((migration.old.name,), frozenset({migration.new.field}), (), migration)
 
 
 def template_keys(model: Model, keys: EntityKeys) -> list[KeyAttribute]:
@@ -388,6 +410,8 @@ def _group_writer(model: Model, group: Derived) -> Callable[[tuple[Values, Item]
 
 def derived_step_by_step(model: Model, group: Derived, values: Values, item: Item) -> dict[str, AttributeValue | None]:
     """The definition of what the compiled function returns, and the errors that it raises."""
+    if group.migration is not None:
+        return {group.names[0]: _before_migration(model, group.migration, values)}
     if not group.alternatives:
         return {group.names[0]: expiry_of(model, values, item)}
     absent: dict[str, AttributeValue | None] = dict.fromkeys(group.names)
@@ -399,6 +423,14 @@ def derived_step_by_step(model: Model, group: Derived, values: Values, item: Ite
             _check_index_keys(model, keys, made)
             return absent | made
     return absent
+
+
+def _before_migration(model: Model, migration: Migration, values: Values) -> AttributeValue | None:
+    """What is stored for programs that know the attribute as it was before."""
+    try:
+        return migration.stored_old(values[migration.new.field])
+    except (ValueError, TypeError, AttributeError, ArithmeticError, LookupError) as error:
+        raise invalid_value(error, model.name, migration.new.field) from None
 
 
 def _check_index_keys(model: Model, keys: EntityKeys, made: Mapping[str, AttributeValue | None]) -> None:

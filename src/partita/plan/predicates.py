@@ -23,7 +23,7 @@ from partita.design.models import Model
 from partita.dynamodb import conditions as test
 from partita.dynamodb.canonical import canonical_value
 from partita.dynamodb.values import AttributeValue, Item
-from partita.plan.condition_expressions import to_stored
+from partita.plan.condition_expressions import to_encoded
 
 Predicate = Callable[[Item], bool]
 
@@ -36,7 +36,7 @@ def evaluate(condition: Condition, item: Item) -> bool:
 @cache
 def design_predicate(model: Model, condition: Condition) -> Predicate:
     """A condition that is part of a design, such as a counter's `when`, as a function of a stored item."""
-    evaluated = _test(to_stored(model, condition))
+    evaluated = _test(to_encoded(model, condition))
     return lambda item: evaluated(item, {})
 
 

@@ -16,6 +16,7 @@ from partita.plan.design import Design
 from partita.plan.effects import check_limits
 from partita.plan.item_compiler import compiled_item
 from partita.plan.items import Values, key_in_item, validate_entity, values_of
+from partita.plan.migrated_edits import stored_item
 from partita.plan.writes import can_delete_without_read, has_no_invariants, with_initial_values
 from partita.store import log
 from partita.store.arguments import as_list
@@ -65,7 +66,7 @@ def puts_of(context: StoreContext, design: Design, entities: Iterable[Any]) -> B
     for entity in entities:
         model = models[type(entity)]
         values = values_of(model, with_initial_values(model, validate_entity(model, entity), context.clock()))
-        item = _item_of(model, values)
+        item = stored_item(design.data, model.name, _item_of(model, values))
         identity = item_identity(model.table.name, key_in_item(model, item))
         if identity in packed:
             name = item_name(model.name, {name: getattr(entity, name) for name in model.key.fields})

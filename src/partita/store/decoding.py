@@ -35,7 +35,8 @@ class Decoder:
         self._name = of.name
         extra = self._extra(of)
         shape = shape_of(of.name, of.members, extra)
-        self._read = msgspec.json.Decoder(shape, strict=False).decode
+        self._migrations = self._model.migrations
+        self._read = self._read_migrated if self._migrations else msgspec.json.Decoder(shape, strict=False).decode
         self._shape = shape
         self._build = _builder(of, self._model, extra)
         ttl = self._model.table.ttl
@@ -77,19 +78,30 @@ class Decoder:
     def from_item(self, item: Item) -> Any:
         """The entity of an item that is a dict already."""
         try:
-            return self._build(msgspec.convert(item, self._shape, strict=False))
+            return self._build(msgspec.convert(self._upgraded(item), self._shape, strict=False))
         except _DECODE_ERRORS as error:
             return self._completed(item, error)[1]
+
+    def _read_migrated(self, raw: bytes | msgspec.Raw) -> Any:
+        """The shape of an item whose attributes may be stored as they were before a migration."""
+        return msgspec.convert(self._upgraded(msgspec.json.decode(raw)), self._shape, strict=False)
+
+    def _upgraded(self, item: Item) -> Item:
+        for migration in self._migrations:
+            item = migration.upgraded(item)
+        return item
 
     def _completed(self, item: Item, error: Exception) -> tuple[Any, Any]:
         """The shape and the entity of an item whose keys have the values of attributes that it lacks."""
         lacking = [each for each in self._members if each.name not in item]
         values = _values_in_keys(self._model, item) if lacking else {}
-        found = {each.name: each.codec.encode(values[each.field]) for each in lacking if each.field in values}
+        found: Item = {
+            each.name: each.codec.encode(values[each.field]) or {} for each in lacking if each.field in values
+        }
         if not found:
             raise self._invalid(item, error) from None
         try:
-            shaped = msgspec.convert({**item, **found}, self._shape, strict=False)
+            shaped = msgspec.convert(self._upgraded({**item, **found}), self._shape, strict=False)
             return shaped, self._build(shaped)
         except _DECODE_ERRORS as again:
             raise self._invalid(item, again) from None

@@ -31,7 +31,7 @@ from partita.store.design_records import (
     record_flows,
 )
 from partita.store.flows import Flow
-from partita.store.readiness import unready_parts
+from partita.store.readiness import attributes_not_stored_yet, unready_parts
 from partita.store.searching import report_missing_indexes
 
 R = TypeVar("R")
@@ -114,10 +114,12 @@ class DesignWatch:
             pairs = frozenset(_pair(name) for each in builds for name in each.counting)
             build = CounterBuild(builds[0].build, pairs)
         is_shared = any(each.state == "building" for each in records.values())
-        state = DataState(build, unready_parts(self._design, facts, is_shared=is_shared))
+        unwritten = attributes_not_stored_yet(self._design, facts) if is_shared else {}
+        state = DataState(build, unready_parts(self._design, facts, is_shared=is_shared), unwritten)
         with self._lock:
             self._number = max((each.number for each in records.values()), default=0)
             self._design.data.build, self._design.data.unready = state.build, state.unready
+            self._design.data.unwritten = state.unwritten
 
     def _known_number(self) -> int:
         """The oldest state that a running operation knows."""

@@ -27,6 +27,7 @@ from partita.plan.actions import (
 )
 from partita.plan.design import Design, models_with_old_keys
 from partita.plan.items import key_of
+from partita.plan.migrated_edits import stored_action
 from partita.plan.predicates import evaluate
 from partita.plan.races import BoundUnread, NothingToTake, ParentMissing, Raced, Unexplained
 from partita.plan.write_requests import single_request, transaction_request
@@ -50,6 +51,9 @@ def execute(
 
     `moved` are parents that were looked up under old keys for these actions, and moved from there.
     """
+    design = context.design
+    if design is not None and design.data.unwritten:
+        actions = [stored_action(design.data, each) for each in actions]
     planned = actions
     if context.design is not None and models_with_old_keys(context.design):
         yield from _free_keys(context, context.design, planned)

@@ -34,6 +34,24 @@ def unready_parts(design: Design, recorded: Mapping[str, Facts], *, is_shared: b
     return found
 
 
+def attributes_not_stored_yet(design: Design, recorded: Mapping[str, Facts]) -> dict[str, frozenset[str]]:
+    """By entity, the attributes that are stored in their earlier form alone, while earlier programs may work.
+
+    These would change or remove that form, and leave the new one as it is.
+    """
+    found: dict[str, frozenset[str]] = {}
+    for table in design.tables:
+        facts = recorded.get(table.name, {})
+        for model in table.models:
+            several = (each for each in model.migrations if not each.prefers_new)
+            names = frozenset(
+                each.new.name for each in several if f"{model.name} converts {each.new.name}" not in facts
+            )
+            if names and facts:
+                found[model.name] = names
+    return found
+
+
 def _part(table: str, models: Mapping[str, Model], lack: FactDifference, *, is_shared: bool) -> Any:
     """What a difference makes unusable: an entity, (table, index), (entity, counter), or None."""
     subject, _, rest = lack.fact.partition(" ")
@@ -44,7 +62,7 @@ def _part(table: str, models: Mapping[str, Model], lack: FactDifference, *, is_s
     if rest.startswith("counts "):
         return subject, rest.removeprefix("counts ")
     model = models.get(subject.partition(".")[0])
-    if model is None or rest == "expires" or rest.startswith("unique "):
+    if model is None or rest == "expires" or rest.startswith(("unique ", "converts ")):
         return None
     if rest == "key" and not is_shared and (lack.old is None or lack.old in map(keys_text, model.old_keys)):
         return None  # it is found under its old key too

@@ -263,7 +263,7 @@ def _edits(model: Model, before: Any, after: Any) -> dict[str, Edit]:
 def _fenced_by_item(model: Model, actions: list[ItemAction], found: StoredItem) -> list[ItemAction]:
     """The same actions under the condition that no attribute of the entity has changed since it was read."""
     first, *others = actions
-    names = [member.name for member in model.members if member.name not in model.table.key_names]
+    names = [member.name for member in model.stored_members if member.name not in model.table.key_names]
     names += dict.fromkeys(each.name for each in model.index_key_fields.values())
     fences = [Clause(equals(name, found.item.get(name)), lambda _: Raced(model.name)) for name in names]
     return [msgspec.structs.replace(first, clauses=(*first.clauses, *fences)), *others]

@@ -38,11 +38,12 @@ def check_filter(read: Read, index: Index | None) -> None:
                     f"it filters by {field!r}, which is in the key that is queried; DynamoDB filters other attributes",
                     f"give {field!r} as a part of the key, or a range of it",
                 )
-            if index is not None and attribute.name not in projected_names(source.model, index):
+            names = source.model.fenced_names([field])
+            if index is not None and not projected_names(source.model, index).issuperset(names):
                 raise ProofError(
                     read.name,
                     f"it filters by {field!r}, which index {index.name!r} does not project",
-                    f"project {attribute.name!r}, or leave the filter out",
+                    f"project {' and '.join(map(repr, names))}, or leave the filter out",
                 )
 
 
@@ -85,7 +86,7 @@ def _check_type_attribute(read: Read, index: Index | None) -> None:
 def projected_names(model: Model, index: Index) -> set[str]:
     """The attributes of an entity that an index holds."""
     if index.project == "ALL":
-        return {member.name for member in model.members} | {*model.table.key_names, *index.pk, *index.sk}
+        return {member.name for member in model.stored_members} | {*model.table.key_names, *index.pk, *index.sk}
     listed = () if index.project == "KEYS_ONLY" else index.project
     return {*model.table.key_names, *index.pk, *index.sk, *listed}
 

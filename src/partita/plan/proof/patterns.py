@@ -119,6 +119,7 @@ def _check_projection(read: Read, index: Index | None) -> Iterator[str]:
         returned: Model | ViewModel = read.view or source.model
         needed = [member.name for member in returned.members]
         needed += dict.fromkeys(each.index_key for each in returned.attributes.values() if each.index_key is not None)
+        needed += [each.old.name for each in source.model.migrations if each.new.name in needed]
         if source.model.expires is not None and table.ttl is not None:
             needed.append(table.ttl)
         missing = [name for name in needed if name not in held]
