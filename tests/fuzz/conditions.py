@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.fuzz.designs import EntitySpec
-from tests.fuzz.forms import nfc
+from tests.fuzz.forms import VECTOR, nfc
 from tests.fuzz.source_text import Printed, literal
 
 Values = Mapping[str, Any]
@@ -120,6 +120,7 @@ def conditions(
     if draw(st.integers(0, 2)) == 0 and "n" not in without:
         return FIRST_STATE
     names = [name for name, each in entity.fields.items() if not each.hidden and name not in without]
+    names = [name for name in names if entity.kind(name) is not VECTOR]
     names += [name for name in ("n",) if name not in without]
     names += [name for name in _comparable_in_key(entity) if in_key and name not in without]
     if not names:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.fuzz.forms import BY_NAME, Kind
-from tests.fuzz.keys import IndexSpec, KeySpec
+from tests.fuzz.keys import IndexSpec, KeySpec, VectorIndexSpec
 from tests.fuzz.source_text import Printed
 
 STEPS = {0: (1,), 1: (0, 2), 2: ()}
@@ -203,6 +203,7 @@ class DesignSpec(Printed):
     plain_table: bool = False
     typed: bool = False  # a type attribute
     separator: str = "#"
+    vectors: VectorIndexSpec | None = None
 
     def __repr__(self) -> str:
         return self.source()
@@ -224,6 +225,7 @@ class DesignSpec(Printed):
         options = "".join(f", sk={each!r}" for each in sk) + (', ttl="ttl"' if self.ttl else "")
         options += ', type_attribute="type"' if self.typed else ""
         options += "" if self.separator == "#" else f", separator={self.separator!r}"
+        options += "" if self.vectors is None else f", vector_indexes=({self.vectors.source()},)"
         lines.append(f"tab = Table('tab', pk={pk!r}{options}, indexes=({indexes}))")
         for each in self.entities:
             lines += each.source(self.plain_table, self.separator)

@@ -79,6 +79,10 @@ class Driver:
     def page(self, call: Any, size: int, cursor: str | None) -> Any:
         return self.store(call).page(size, cursor)
 
+    def nearest(self, call: Any) -> list[Any]:
+        found: list[Any] = self.store(call)
+        return found
+
 
 class AsyncDriver(Driver):
     """The same by an async store, on an event loop of its own."""
@@ -128,6 +132,10 @@ class AsyncDriver(Driver):
 
     def page(self, call: Any, size: int, cursor: str | None) -> Any:
         return _run(self.awaited(call).page(size, cursor))
+
+    def nearest(self, call: Any) -> list[Any]:
+        found: list[Any] = _run(self.awaited(call))
+        return found
 
 
 def edit(draft: Any, write: Write) -> None:

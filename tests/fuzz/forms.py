@@ -336,3 +336,9 @@ KINDS = [
     ),
 ]
 BY_NAME = {kind.name: kind for kind in KINDS}
+VECTOR = Kind(
+    "vector",
+    "Annotated[Vector, Dimensions(2)]",
+    ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.5], [0.25, -2.0], [0.0, 0.0]),
+)
+"""In no key: the attribute of a vector index."""

@@ -18,6 +18,7 @@ from tests.fuzz.generate_patterns import patterns
 from tests.fuzz.patterns import load
 from tests.fuzz.reads import check_other_reads, check_read, check_scan
 from tests.fuzz.runner import Run
+from tests.fuzz.vectors import check_search, search_arguments, searches
 from tests.fuzz.write_spec import Write
 from tests.fuzz.writes import arguments, entity_values, fault_plans, writes
 
@@ -28,9 +29,11 @@ def fuzz_one(data: st.DataObject, engine: Any = None) -> None:
     `engine` is a backend in place of an embedded one; its clock is its own, so nothing expires there.
     """
     spec = data.draw(designs())
-    assume(engine is None or not spec.ttl)
+    assume(engine is None or not (spec.ttl or spec.vectors))
     wanted = [data.draw(patterns(spec, f"q{at}")) for at in range(6)]
-    loaded = load(spec, wanted)
+    nearest = [data.draw(searches(spec, f"s{at}")) for at in range(2)] if spec.vectors else []
+    searched = [each for each in nearest if each is not None]
+    loaded = load(spec, [*wanted, *searched])
     event("accepted" if loaded is not None else "refused")
     assume(loaded is not None)
     assert loaded is not None
@@ -38,9 +41,13 @@ def fuzz_one(data: st.DataObject, engine: Any = None) -> None:
     for _ in range(data.draw(st.integers(1, 12))):
         one_write(data, run)
         run.check()
-    for pattern in loaded.patterns:
-        for _ in range(3):
+    for pattern in wanted:
+        for _ in range(3 if pattern.name in loaded.accepted else 0):
             check_read(run, pattern, *data.draw(arguments(run.state, pattern)))
+    for search in searched:
+        event("searched" if search.name in loaded.accepted else "refused search")
+        for _ in range(3 if search.name in loaded.accepted else 0):
+            check_search(run, search, data.draw(search_arguments(run.state, search)))
     for each in spec.entities:
         check_scan(run, each, data.draw(conditions(each, in_key=True)))
     check_other_reads(run)

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.fuzz.designs import CounterSpec, DesignSpec, EntitySpec, FieldSpec, Link, UniqueSpec, ViewSpec
-from tests.fuzz.forms import BY_NAME, KINDS, Form, Kind, Place
-from tests.fuzz.keys import IndexSpec, KeyAttribute, KeySpec, Segment
+from tests.fuzz.forms import BY_NAME, KINDS, VECTOR, Form, Kind, Place
+from tests.fuzz.keys import VECTOR_INDEX, IndexSpec, KeyAttribute, KeySpec, Segment, VectorIndexSpec
 from tests.fuzz.source_text import literal
 
 SEPARATORS = ["|", "/", "!", "+", "~", "_"]
@@ -313,6 +313,8 @@ def designs(draw: st.DrawFn) -> DesignSpec:
         for suffix in ("", "b"):
             if draft.rest["indexes"] and chance(draw, 2):
                 _add_view(draw, draft, f"V{draft.number}{suffix}", indexes, ttl)
+    typed = chance(draw, 4)
+    vectors = None if plain_table or not chance(draw, 4) else _vectors(draw, drafts, typed)
     for draft in drafts:
         draft.rest["implied"] = _implied(draft, indexes, drafts)
     return DesignSpec(
@@ -320,9 +322,30 @@ def designs(draw: st.DrawFn) -> DesignSpec:
         tuple(indexes),
         names,
         plain_table,
-        typed=chance(draw, 4),
+        typed=typed,
         separator=draw(st.sampled_from(SEPARATORS)) if chance(draw, 6) else "#",
+        vectors=vectors,
     )
+
+
+def _vectors(draw: st.DrawFn, drafts: list[_Draft], typed: bool) -> VectorIndexSpec:
+    """A vector index, and the entities with vectors; those without keys in it may be in it all the same."""
+    partition = draw(st.booleans())
+    for draft in drafts:
+        if draft.number and chance(draw, 3):
+            continue
+        draft.fields["vec"] = FieldSpec(VECTOR, optional=True, default="None")
+        keys = KeySpec((), (), VECTOR_INDEX, label="by_meaning")
+        if partition:
+            lead = (Segment(draw(st.sampled_from(["S", "T"]))),)
+            template = lead + _template(draw, draft.fields, least=draw(st.integers(0, 1)))
+            when = 0 if chance(draw, 4) else None
+            keys = replace(keys, partition=(KeyAttribute(f"{VECTOR_INDEX}PK", template),), when=when)
+        if not chance(draw, 6):
+            draft.rest["indexes"] = (*draft.rest["indexes"], keys)
+    names = draw(st.lists(st.sampled_from(["n", "f0", "f1"]), unique=True, max_size=2))
+    filters = (*names, *(["type"] if typed else []))
+    return VectorIndexSpec(partition, filters, draw(st.sampled_from(["COSINE", "EUCLIDEAN", "DOT_PRODUCT"])))
 
 
 def _implied(draft: _Draft, indexes: list[IndexSpec], drafts: list[_Draft]) -> frozenset[str]:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.fuzz.conditions import FIRST_STATE, Condition, conditions
 from tests.fuzz.designs import DesignSpec, EntitySpec
 from tests.fuzz.generate import chance
-from tests.fuzz.keys import KeySpec, Slot
+from tests.fuzz.keys import VECTOR_INDEX, KeySpec, Slot
 from tests.fuzz.patterns import PatternSpec
 
 _BOUNDS = [(), (), (), ("since",), ("until",), ("after",), ("before",), ("between",), ("starts_with",)]
@@ -17,7 +17,7 @@ _NUMBERS = {"after": "above", "before": "below"}
 def patterns(draw: st.DrawFn, design: DesignSpec, name: str) -> PatternSpec:
     """A pattern of the design that may or may not be accepted."""
     entity = draw(st.sampled_from(design.entities))
-    keys = draw(st.sampled_from([entity.key, *entity.indexes]))
+    keys = draw(st.sampled_from([entity.key, *(each for each in entity.indexes if each.index != VECTOR_INDEX)]))
     if keys.index is None and chance(draw, 4):
         return PatternSpec(name, ((entity, keys),), len(keys.fields), single=True)
     slots = keys.slots

@@ -121,6 +121,22 @@ class KeySpec:
         return f"{self.label} = Keys({', '.join(parts)})"
 
 
+VECTOR_INDEX = "VEC"
+
+
+@dataclass(frozen=True)
+class VectorIndexSpec:
+    """The vector index of the table, of the attribute `vec`."""
+
+    partition: bool  # whether a search gives the attribute VECPK
+    filters: tuple[str, ...]
+    distance: str
+
+    def source(self) -> str:
+        pk = f', pk="{VECTOR_INDEX}PK"' if self.partition else ""
+        return f'VectorIndex("{VECTOR_INDEX}", "vec"{pk}, filters={self.filters}, distance="{self.distance}")'
+
+
 @dataclass(frozen=True)
 class IndexSpec:
     """A secondary index of the table."""

@@ -1,7 +1,8 @@
 """Access patterns as data, and the loading of a design with those of its patterns that are accepted."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from partita import Design, DesignError
 from tests.fuzz.conditions import Condition
@@ -121,13 +122,21 @@ class Loaded:
     source: str
     names: dict[str, Any]
     design: Design
-    patterns: list[PatternSpec]
+    accepted: set[str]  # the names of the patterns
 
     def cls(self, entity: EntitySpec) -> Any:
         return self.names[entity.name]
 
 
-def load(spec: DesignSpec, wanted: list[PatternSpec]) -> Loaded | None:
+class Declared(Protocol):
+    """A pattern of any kind."""
+
+    @property
+    def name(self) -> str: ...
+    def source(self) -> str: ...
+
+
+def load(spec: DesignSpec, wanted: Iterable[Declared]) -> Loaded | None:
     """The design and those of the patterns that are accepted; None where the design itself is rejected."""
     names: dict[str, Any] = {"__name__": "fuzzed"}
     source = spec.source()
@@ -136,7 +145,7 @@ def load(spec: DesignSpec, wanted: list[PatternSpec]) -> Loaded | None:
         design: Design = _proven(names)
     except DesignError:
         return None
-    accepted: list[PatternSpec] = []
+    accepted: set[str] = set()
     for each in wanted:
         patterns = names["tab"].patterns
         before = len(patterns)
@@ -147,7 +156,7 @@ def load(spec: DesignSpec, wanted: list[PatternSpec]) -> Loaded | None:
             del patterns[before:]
         else:
             source += each.source()
-            accepted.append(each)
+            accepted.add(each.name)
     return Loaded(spec, HEADER + source + 'design = prove("fuzzed", tab)\n', names, design, accepted)
 
 

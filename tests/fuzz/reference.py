@@ -62,6 +62,7 @@ class _Trial:
         self.allowed: set[type[PartitaError]] = set()
         self.deleted: set[Identity] = set()
         self.created: set[Identity] = set()
+        self.moved: dict[Identity, dict[str, Any]] = {}  # to a new key: the values before
         self.places: set[Identity] = set()  # the items that the parts of a transaction are about
         self.several = False
         self.has_equal = False  # the item has the written values already
@@ -211,6 +212,7 @@ class _Trial:
         moved = identity(entity, changed)
         if moved != place:
             self._check_move(entity, moved)
+            self.moved[moved] = before
         del self.items[place]
         self.items[moved] = (entity, changed)
 
@@ -300,7 +302,8 @@ class _Trial:
         for place, (entity, values) in self.items.items():
             before = self.before.items.get(place)
             if before is None or before[1] is not values:
-                yield place, entity, values, None if before is None or place in self.created else before[1]
+                earlier = None if before is None or place in self.created else before[1]
+                yield place, entity, values, self.moved.get(place, earlier)
 
     def _check_uniques(self) -> None:
         for place, entity, values, _ in self._new():
