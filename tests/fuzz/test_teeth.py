@@ -57,7 +57,7 @@ def _without_deletions(guard_actions: Any) -> Any:
 
 def _without_decrements(count_action: Any) -> Any:
     """A counter does not fall when a child leaves."""
-    return lambda model, before, after, gone, now: count_action(model, before, after, gone or after is None, now)
+    return lambda model, before, after, *rest: None if after is None else count_action(model, before, after, *rest)
 
 
 def _without_checks(actions: Any) -> Any:
@@ -89,7 +89,7 @@ def _again(send: Any) -> Any:
 
 
 def _empty(_: Any) -> Any:
-    return lambda _left: {}
+    return lambda *_args: {}
 
 
 def _no_text(_: Any) -> Any:
@@ -118,6 +118,7 @@ MUTATIONS: dict[str, tuple[str, str, Mutation]] = {
     "range: lost order is not noticed": ("partita.plan.proof.order", "_sorts", _true),
     "range: after includes its bound": ("partita.design.reads", "Query.after", _with_bound),
     "range: items under old keys are not looked for": ("partita.plan.read_requests", "old_reads", _nothing),
+    "range: a filter of a search is not sent": ("partita.plan.search_requests", "_equal", _empty),
     # stored keys
     "stored key: the condition of a key is forgotten": ("partita.plan.changes", "derivations", _without_n),
     "stored key: a key that lost its part stays": ("partita.plan.changes", "derived_attributes", _without_removals),

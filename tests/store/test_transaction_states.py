@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import pytest
 
 from partita import (
+    AlreadyExists,
     ConditionFailed,
     CountOf,
     Entity,
@@ -203,3 +204,21 @@ def test_children_move_to_another_parent_in_the_transaction_that_deletes_theirs(
         together.delete(room("r"))
     assert db(room("r")) is None
     assert db.one(room("s")).guests == 1
+
+
+@pytest.mark.parametrize("parent_first", [True, False])
+def test_item_that_exists_is_reported_before_the_limit_that_it_would_exceed(db: Store, parent_first: bool) -> None:
+    """Also where the transaction writes the parent itself, in any order."""
+    db.create(Room(room_id="small", seats=1))
+    db.create(Guest(guest_id="ann", room_id="small"))
+
+    def create_again() -> None:
+        with db.transaction() as t:
+            if parent_first:
+                t.change(room("small")).code = "A1"
+            t.create(Guest(guest_id="ann", room_id="small"))
+            if not parent_first:
+                t.change(room("small")).code = "A1"
+
+    with pytest.raises(AlreadyExists):
+        create_again()

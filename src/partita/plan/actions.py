@@ -25,12 +25,14 @@ Kind = Literal["put", "update", "delete", "check"]
 class Clause(msgspec.Struct, frozen=True):
     """A condition on one stored item, and the error to raise if it is false, given the item.
 
-    It is about the item before the transaction, or `after` it.
+    It is about the item before the transaction, or `after` it. It is not `own` where a write of another item requires
+    it, such as the limit of a counter.
     """
 
     condition: Condition
     on_failure: Callable[[Item], StoreError | InvalidValue]
     after: bool = False
+    own: bool = True
 
 
 class Tally(msgspec.Struct, frozen=True):
@@ -151,12 +153,10 @@ def alive(ttl: str, now: AttributeValue) -> Condition:
     return AnyOf((absent(ttl), Comparison(">", Field((ttl,)), now)))
 
 
-def failed_clause_error(action: ItemAction, item: Item | None) -> StoreError | InvalidValue | None:
-    """The error of the first clause that is false for the item."""
-    for clause in action.clauses:
-        if not evaluate(clause.condition, item or {}):
-            return clause.on_failure(item or {})
-    return None
+def failed_clause(action: ItemAction, item: Item | None) -> Clause | None:
+    """The first clause that is false for the item; one of its own writes comes before those of others."""
+    failed = [clause for clause in action.clauses if not evaluate(clause.condition, item or {})]
+    return next((clause for clause in failed if clause.own), failed[0] if failed else None)
 
 
 def combine(actions: Iterable[ItemAction], seen: Mapping[ItemIdentity, Item] = {}) -> list[ItemAction]:
@@ -187,7 +187,7 @@ def _combined(several: list[ItemAction], seen: Item | None) -> ItemAction:
         raise InvalidTransaction(f"the transaction writes the same item twice ({kinds})", first.entity)
     steps = _steps_of(several, put, gone)
     clauses = [
-        clause
+        _owned(clause, each.own)
         for each in several
         if each is not put or gone is None  # what a put requires of the item holds once it is deleted
         for clause in each.clauses
@@ -195,7 +195,7 @@ def _combined(several: list[ItemAction], seen: Item | None) -> ItemAction:
     ]
     tallied = _tally_clauses(several, put, gone, steps, seen)
     item = None if put is None else _apply_steps(put.item or {}, steps)
-    needed = [clause for each in several for clause in each.clauses if clause.after]
+    needed = [_owned(clause, each.own) for each in several for clause in each.clauses if clause.after]
     if put is not None or gone is not None:
         _check_after(needed, item or {})
     else:
@@ -208,11 +208,15 @@ def _combined(several: list[ItemAction], seen: Item | None) -> ItemAction:
         (own or several)[0].entity,
         item,
         {} if put or gone else steps,
-        (*clauses, *tallied),
+        (*clauses, *(_owned(clause, False) for clause in tallied)),
         own=any(each.own for each in several),
         at_old_key=any(each.at_old_key for each in several),
         from_read=any(each.from_read for each in several),
     )
+
+
+def _owned(clause: Clause, own: bool) -> Clause:
+    return clause if clause.own is own else msgspec.structs.replace(clause, own=own)
 
 
 def _decides_itself(action: ItemAction) -> bool:
@@ -304,7 +308,9 @@ def _undecided(clause: Clause, steps: dict[str, Step]) -> Clause | None:
             left.append(term)
         elif not evaluate(term, written):
             raise clause.on_failure(written)
-    return Clause(All(tuple(left)) if len(left) != 1 else left[0], clause.on_failure) if left else None
+    if not left:
+        return None
+    return Clause(All(tuple(left)) if len(left) != 1 else left[0], clause.on_failure, own=clause.own)
 
 
 def _merge_steps(entity: str, name: str, one: Step | None, other: Step) -> Step:

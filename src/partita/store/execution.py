@@ -113,8 +113,8 @@ def _execute_one(context: StoreContext, action: ItemAction) -> Flow[Any]:
     try:
         return (yield from send(context, request, entity=action.entity, once=True))
     except wire_errors.ConditionalCheckFailedException as rejection:
-        cause = act.failed_clause_error(action, rejection.item) or Unexplained(action.entity, rejection.item)
-        raise cause from None
+        clause = act.failed_clause(action, rejection.item)
+        raise _rejection_error(action, clause, rejection.item) from None
     except PerhapsApplied as lost:
         try:
             raw = yield from fetch_item(context, action.table, action.key)
@@ -180,12 +180,18 @@ def _cancellation_error(
     for action, reason in zip(actions, cancelled.reasons, strict=True):
         if reason["Code"] == "ConditionalCheckFailed":
             item = reason.get("Item")
-            cause = act.failed_clause_error(action, item) or Unexplained(action.entity, item)
-            causes.append((action.own, cause))
+            clause = act.failed_clause(action, item)
+            own = action.own and (clause is None or clause.own)
+            causes.append((own, _rejection_error(action, clause, item)))
         elif reason["Code"] not in PASSING_REASONS:
             return cancelled
     raced = next((cause for _, cause in causes if isinstance(cause, Raced)), None)
     return raced or max(causes, key=itemgetter(0))[1]
+
+
+def _rejection_error(action: ItemAction, clause: act.Clause | None, item: Item | None) -> Exception:
+    """The error of the clause that an item fails; it says so where there is none."""
+    return Unexplained(action.entity, item) if clause is None else clause.on_failure(item or {})
 
 
 def retry_on_race(context: StoreContext, entity: str, plan: Planner) -> Flow[Any]:
