@@ -90,7 +90,7 @@ def build_view(cls: Any, whole: Model) -> ViewModel:
 
 
 def stored_names(cls: Any) -> tuple[str, ...]:
-    """The names on disk of a view's attributes, without those that are stored in the key only."""
+    """The names on disk of a view's attributes, and what they were before, without those in the key only."""
     hints = get_type_hints(cls, include_extras=True)
     names = []
     for info in msgspec.structs.fields(cls):
@@ -100,7 +100,8 @@ def stored_names(cls: Any) -> tuple[str, ...]:
             names.append(in_key.index_key)
         elif in_key is None:
             names.append(next((each.name for each in markers if isinstance(each, StoredAs)), info.encode_name))
-    return tuple(names)
+        names += [each.name for each in markers if isinstance(each, Was)]
+    return tuple(dict.fromkeys(names))
 
 
 def _attributes(cls: Any, naming: Naming) -> dict[str, Attribute]:

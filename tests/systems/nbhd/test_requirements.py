@@ -41,7 +41,7 @@ def test_items_on_disk_have_the_document_s_names_and_keys(nbhd: Nbhd, db: Store,
     stored = disk(db)
     now = f"{clock():%Y-%m-%dT%H:%M:%S}.000000Z"
     assert stored["USER#did:plc:dan PROFILE"].keys() == {
-        *("PK", "SK", "did", "bluesky_handle", "bluesky_did", "display_name", "avatar_url", "bio"),
+        *("PK", "SK", "did", "bluesky_handle", "bluesky_did", "display_name", "avatar_url", "profile_images", "bio"),
         *("created_at", "updated_at", "entity_type", "administered_count"),
     }
     assert stored[f"NBHD#{home.neighborhood_id} METADATA"].keys() == {
@@ -504,10 +504,9 @@ def test_the_largest_config_fits_an_item_whatever_it_contains(
 
 def test_old_and_new_images_of_a_profile_are_stored_side_by_side(nbhd: Nbhd, db: Store) -> None:
     with db.change(d.user(ALICE)) as draft:
-        draft.avatar_url = "https://cdn/old.jpg"
         draft.profile_images = {"avatar": d.Image(url="https://cdn/new.jpg", size="large")}
     stored = disk(db)[f"USER#{ALICE} PROFILE"]
-    assert stored["avatar_url"] == {"S": "https://cdn/old.jpg"}
+    assert stored["avatar_url"] == {"S": "https://cdn/new.jpg"}
     assert stored["profile_images"] == {
         "M": {"avatar": {"M": {"url": {"S": "https://cdn/new.jpg"}, "size": {"S": "large"}}}}
     }

@@ -28,6 +28,7 @@ from partita import (
     Untracked,
     UpdatedAt,
     View,
+    Was,
     collection,
     get,
     pattern,
@@ -86,6 +87,17 @@ class Image(msgspec.Struct):
     size: Name | None = None
 
 
+def _image_of(url: HttpUrl) -> Image:
+    return Image(url)
+
+
+def _url_of(image: Image) -> HttpUrl:
+    return image.url
+
+
+AVATAR = Was("avatar_url", member="avatar", to=_image_of, back=_url_of)
+
+
 class Settings(msgspec.Struct, kw_only=True):
     allow_site_creation: bool = True
     require_email_verification: bool = False
@@ -97,8 +109,8 @@ class UserSummary(View):
     did: str
     bluesky_handle: Annotated[str, Unique(case_insensitive=True)]
     display_name: Name
-    avatar_url: HttpUrl | None = None
-    profile_images: dict[str, Image] | None = None
+    avatar_url: HttpUrl | None = None  # until the last step of its migration
+    profile_images: Annotated[dict[str, Image] | None, AVATAR] = None
     created_at: Annotated[datetime, CreatedAt()] = AUTO
 
     listed = Keys("GSI1", "USER", when=F.deleted_at.is_absent())
