@@ -1,6 +1,10 @@
 """Shared by every test: the peers' fixtures, `--no-skip` (a skipped test fails) and `--fast` (the inner loop)."""
 
+import atexit
+import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Generator
 
 import pytest
@@ -15,10 +19,20 @@ pytest_plugins = ["pytester", "tests.peers.fixtures"]
 SERVERS = {"dynamodb_local", "dynoxide", "dynalite", "moto", "peer", "partita_engine", "javascript"}
 
 
+USERS_DATA = "XDG_DATA_HOME"
+
+
 def pytest_configure() -> None:
-    """Processes that tests start react to an interrupt: a shell has jobs in the background ignore it, with children."""
+    """Processes that tests start react to an interrupt: a shell has jobs in the background ignore it, with children.
+
+    What they store among the user's data is in a folder of the tests.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if USERS_DATA not in os.environ:  # set for worker processes by the first one
+        folder = tempfile.mkdtemp(prefix="partita-tests-")
+        os.environ[USERS_DATA] = folder
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -93,7 +93,7 @@ def serve(
     from partita.server.authorization import Authorizer
 
     with needs("partita serve", "server", "rest"):
-        from partita.rest.application import cursor_keys_from_environment
+        from partita.rest.application import cursor_keys_from_environment, file_addresses
         from partita.rest.auth.identity import Verifier
         from partita.rest.auth.jwks import key_set_at
         from partita.server.uvicorn_server import bind_socket, check_address
@@ -107,7 +107,7 @@ def serve(
     check_address(
         host, safe=authorizer is not None or not dynamodb, advice="--no-dynamodb to answer REST requests only"
     )
-    sources = AllowedSources([host, *allow_hosts], allow_origins)
+    sources = AllowedSources([host, *allow_hosts], allow_origins, files=file_addresses(apis))
     at = bind_socket(host, port)
     address = address_of(host, at)
     key_set = None if keys is None else key_set_at(keys)
@@ -237,6 +237,7 @@ def run(
             sources=sources,
             background=background,
             metrics=metrics_endpoint(sources_of_metrics, at.getsockname()[0]),
+            files=rest.files,
         )
 
 

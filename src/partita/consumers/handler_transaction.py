@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
@@ -70,6 +71,10 @@ class HandlerTransaction(Transaction):
     def is_empty(self) -> bool:
         """Whether nothing is written."""
         return not self._writes
+
+    def now(self) -> datetime:
+        """The time by the store's clock."""
+        return self._db.context.clock()
 
     def get(self, call: Get[E], *, fenced: bool = True) -> E | None:
         """The entity as it is now, or None; the handler runs again if it changes before the transaction's end.

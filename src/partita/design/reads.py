@@ -20,6 +20,7 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 G = TypeVar("G")
+H = TypeVar("H")
 E = TypeVar("E")
 E_co = TypeVar("E_co", covariant=True)
 
@@ -398,6 +399,10 @@ def collection(a: Readable[A], b: Readable[B], c: Readable[C], d: Readable[D], /
 def collection(
     a: Readable[A], b: Readable[B], c: Readable[C], d: Readable[D], e: Readable[G], /
 ) -> Collection[A | B | C | D | G]: ...
+@overload
+def collection(
+    a: Readable[A], b: Readable[B], c: Readable[C], d: Readable[D], e: Readable[G], f: Readable[H], /
+) -> Collection[A | B | C | D | G | H]: ...
 def collection(*readables: Readable[Any]) -> Collection[Any]:
     """`collection(Customer, Order)(customer_id)`: the items of these entities in one partition, by one Query."""
     return Collection(Read(tuple(source_of(each) for each in readables), ()))

@@ -15,6 +15,7 @@ from partita.dynamodb.decode import error_body
 from partita.dynamodb.exceptions import AccessDeniedException
 from partita.errors import ConfigurationError
 from partita.http.asgi import AsgiApplication, Receive, Scope, Send
+from partita.http.file_addresses import FileAddresses
 from partita.http.hosts import is_loopback
 
 MAX_KNOWN = 1024  # Host headers that are remembered as allowed
@@ -51,13 +52,20 @@ REST_APPLICATION = SourceOptions("allowed_hosts=[{!r}]", "allowed_origins=[{!r}]
 class AllowedSources:
     """Allows requests to this machine's own names and to `hosts`, from pages of the same host and of `origins`.
 
-    `*` stands for any. Programs other than browsers send no origin.
+    `*` stands for any. Programs other than browsers send no origin. Hosts that have nothing but `files`, which anyone
+    may read, are allowed as well.
     """
 
     def __init__(
-        self, hosts: Iterable[str] = (), origins: Iterable[str] = (), options: SourceOptions = COMMAND_LINE
+        self,
+        hosts: Iterable[str] = (),
+        origins: Iterable[str] = (),
+        options: SourceOptions = COMMAND_LINE,
+        *,
+        files: FileAddresses | None = None,
     ) -> None:
         """Raises `ConfigurationError` for an invalid host name or origin; `options` are named in errors."""
+        self._files = files or FileAddresses()
         self._options = options
         self._hosts = {_without_brackets(_checked_host(each.lower(), options)) for each in hosts}
         self.origins = frozenset(_checked_origin(each, options).encode() for each in origins)
@@ -69,7 +77,7 @@ class AllowedSources:
 
     def _is_known(self, headers: Mapping[bytes, bytes]) -> bool:
         host = headers.get(b"host")
-        allowed = host is not None and self._allows_host(host)
+        allowed = host is not None and self._allows_host(host) and not self._files.is_file_host(host)
         if allowed and len(self._known) < MAX_KNOWN:
             self._known.add(host)
         return allowed
@@ -79,6 +87,8 @@ class AllowedSources:
         hosts = [value for name, value in headers if name == b"host"]
         if len(hosts) != 1 and not (http_version == "1.0" and not hosts):
             return Rejection(400, "Bad Request", "a request must have one Host header")
+        if hosts and self._files.is_file_host(hosts[0]):
+            return None
         if hosts and not self._allows_host(hosts[0]):
             host = _host_name(hosts[0]) or hosts[0].decode("latin-1")
             message = f"requests to the host {host!r} are not answered; {self._options.host_advice(host)}"

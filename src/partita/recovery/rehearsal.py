@@ -13,7 +13,8 @@ backups alone, the newest one is restored, and its items and their size have to 
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -24,7 +25,7 @@ from partita.dynamodb.backup_shapes import DescribeBackup
 from partita.errors import RehearsalFailed, RestorePointMissing
 from partita.recovery.content import contents
 from partita.recovery.restore_points import RestorePoints, restore_points
-from partita.recovery.restoring import delete_table, describe, restore_request, run_restore
+from partita.recovery.restoring import delete_table, describe, restore, restore_request, run_restore
 from partita.store.store import Store
 
 PATIENCE = timedelta(minutes=15)  # until the second that follows the first read can be restored
@@ -44,6 +45,22 @@ class Rehearsal(msgspec.Struct, frozen=True):
 def rehearse(db: Store) -> list[Rehearsal]:
     """Rehearses the restore of every table of a store; raises RehearsalFailed where the content differs."""
     return [rehearse_table(db.backend, db.table_name(table), now=db.now) for table in db.design.tables]
+
+
+@contextmanager
+def restored_copy(db: Store, at: datetime | None = None) -> Iterator[Store]:
+    """The tables of a store as they were at a second, or are now, in scratch tables that are deleted at the end.
+
+    Stream, TTL and indexes are those of the design, as after `restore`: what has to follow a restore can be tried.
+    """
+    suffix = f"-rehearsal-{uuid4().hex[:8]}"
+    copies = {db.table_name(table): f"{db.table_name(table)}{suffix}" for table in db.design.tables}
+    try:
+        restore(db, at=at, suffix=suffix)
+        yield db.with_settings(table_names={table.name: copies[db.table_name(table)] for table in db.design.tables})
+    finally:
+        for scratch in copies.values():
+            delete_table(db.backend, scratch)
 
 
 def rehearse_table(
@@ -71,16 +88,16 @@ def _rehearse_second(
         found.read(backend, table, "before")
         at = datetime.fromtimestamp(math.ceil(now().timestamp()), UTC)
         points = _reached(backend, table, at)
-        restore = restore_request(backend, points, scratch, at, None)
+        planned = restore_request(backend, points, scratch, at, None)
         begun = time.monotonic()
-        run_restore(backend, restore)
+        run_restore(backend, planned)
         duration = timedelta(seconds=time.monotonic() - begun)
         items, _ = found.read(backend, scratch, "restored")
         found.read(backend, table, "behind")
         wrong = found.count("before IS behind AND restored IS NOT before")
         if wrong:
-            raise RehearsalFailed(table, restore.description, f"{wrong:,} of {items:,} items differ")
-        return Rehearsal(table, restore.description, items, found.count("before IS NOT behind"), duration)
+            raise RehearsalFailed(table, planned.description, f"{wrong:,} of {items:,} items differ")
+        return Rehearsal(table, planned.description, items, found.count("before IS NOT behind"), duration)
 
 
 def _reached(backend: Backend, table: str, at: datetime) -> RestorePoints:
@@ -96,15 +113,15 @@ def _reached(backend: Backend, table: str, at: datetime) -> RestorePoints:
 def _rehearse_backup(backend: Backend, points: RestorePoints, scratch: str, keys: list[str]) -> Rehearsal:
     backup = points.newest_backup()
     assert backup is not None
-    restore = restore_request(backend, points, scratch, None, backup.backup_arn)
+    planned = restore_request(backend, points, scratch, None, backup.backup_arn)
     details = backend.call(DescribeBackup(backup_arn=backup.backup_arn)).backup_description
     source = details.source_table_details if details else None
     begun = time.monotonic()
-    run_restore(backend, restore)
+    run_restore(backend, planned)
     duration = timedelta(seconds=time.monotonic() - begun)
     with contents(keys, "restored") as found:
         items, size = found.read(backend, scratch, "restored")
     if source is not None and (items, size) != (source.item_count, source.table_size_bytes):
         had = f"{source.item_count:,} of {source.table_size_bytes:,} bytes"
-        raise RehearsalFailed(points.table, restore.description, f"{items:,} items of {size:,} bytes in place of {had}")
-    return Rehearsal(points.table, restore.description, items, 0, duration)
+        raise RehearsalFailed(points.table, planned.description, f"{items:,} items of {size:,} bytes in place of {had}")
+    return Rehearsal(points.table, planned.description, items, 0, duration)

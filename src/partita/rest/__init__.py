@@ -9,6 +9,7 @@ with needs("partita.rest", "rest"):
     from partita.rest.auth.dev_issuer import LocalIssuer
     from partita.rest.auth.identity import Caller, Verifier
     from partita.rest.etags import IfMatch
+    from partita.rest.hosted_files import HostedFile
     from partita.rest.problems import Problem
     from partita.rest.related import CALLER, Related
     from partita.rest.routes import FoundEntity, PageSize
@@ -18,6 +19,7 @@ __all__ = [
     "Api",
     "Caller",
     "FoundEntity",
+    "HostedFile",
     "IfMatch",
     "LocalIssuer",
     "PageSize",

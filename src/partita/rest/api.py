@@ -22,6 +22,7 @@ from partita.rest.access import Rule, anyone
 from partita.rest.batch_routes import reading_many
 from partita.rest.error_mapping import Registration
 from partita.rest.events.event_routes import event_routes
+from partita.rest.hosted_files import FilePlace, HostedFile, file_place
 from partita.rest.parameter_names import naming_of, with_sent_names
 from partita.rest.pattern_routes import EntityLookup, cache_of
 from partita.rest.related import Related, including
@@ -31,6 +32,7 @@ from partita.store.store import Store
 
 S = TypeVar("S")
 F = TypeVar("F", bound=Callable[..., Any])
+FindFile = TypeVar("FindFile", bound=Callable[..., HostedFile | None])
 
 
 class Decorator(Protocol):
@@ -74,6 +76,7 @@ class Api(Generic[S]):
         self.service: Callable[[Store], S] = service
         self._declared: list[Route] = []
         self.background_jobs: list[BackgroundJob] = []
+        self.file_places: list[FilePlace] = []
         self.registration: Registration | None = None
         self.anonymous_example: str | None = None
         self.signed_in_example: str | None = None
@@ -91,6 +94,15 @@ class Api(Generic[S]):
     def background_job(self, work: Callable[[S], object], *, every: float) -> None:
         """Runs `work(service)` every so many seconds while the API is served, and once more at the end."""
         self.background_jobs.append(BackgroundJob(work, every))
+
+    def files(self, path: str, *, domains: Sequence[str] = ()) -> Callable[[FindFile], FindFile]:
+        """Publishes the files that the function finds, by name and path: see `hosted_files`."""
+
+        def declare(function: FindFile) -> FindFile:
+            self.file_places.append(file_place(path, domains, function))
+            return function
+
+        return declare
 
     # From the design
 

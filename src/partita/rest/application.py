@@ -7,6 +7,7 @@ to an application that is mounted: there, the lifespan of the outer application 
 """
 
 import asyncio
+import logging
 import multiprocessing
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -18,17 +19,23 @@ from partita.dynamodb.backend import Backend
 from partita.errors import ConfigurationError
 from partita.http.asgi import EVENT_STREAM, AsgiApplication, Receive, Scope, Send, split_path
 from partita.http.cors import Cors
+from partita.http.file_addresses import FileAddress, FileAddresses
 from partita.http.sources import REST_APPLICATION, AllowedSources, SourceCheck
 from partita.rest.api import Api
 from partita.rest.auth.identity import Verifier, reject_tokens
 from partita.rest.background_jobs import running_jobs
+from partita.rest.file_responses import file_response
 from partita.rest.idempotency import IdempotentRequests
 from partita.rest.mounted_api import EmbeddedBackend, MountedApi
+from partita.rest.problems import Problem
 from partita.rest.request_handler import AsgiIo, ReadNonblocking, RequestHandler, RequestLine
+from partita.rest.responses import Response, problem_response
 from partita.rest.unreadable_items import UnreadableItems
 from partita.store.store import Store
 
 CURSOR_KEYS = "PARTITA_CURSOR_KEYS"
+
+_log = logging.getLogger("partita.rest")
 
 
 class RestApplication:
@@ -79,7 +86,8 @@ class RestApplication:
         self._address = data if isinstance(data, str | os.PathLike) else None
         self._handler = None if isinstance(data, str | os.PathLike) else self._mounted(_opened(data))
         self._is_running = False
-        self._answer = _checking_sources(self._respond, allowed_hosts, allowed_origins)
+        self.files = file_addresses(self._apis)
+        self._answer = _checking_sources(self._respond, allowed_hosts, allowed_origins, self.files)
 
     @property
     def unreadable_items(self) -> Mapping[str, int]:
@@ -124,10 +132,25 @@ class RestApplication:
         headers = dict(scope["headers"])
         handler = self._started()
         io = AsgiIo(receive, send)
+        if (address := self.files.find(scope["headers"], path)) is not None:
+            await io.respond(line, await asyncio.to_thread(self._file, address, scope))
+            return
         wants_events = line.method == "GET" and EVENT_STREAM in headers.get(b"accept", b"")
         if wants_events and await handler.stream_events(line, headers, scope, io):
             return
         await io.respond(line, await handler.respond(line, headers, receive, root=root, scheme=scheme))
+
+    def _file(self, address: FileAddress, scope: Scope) -> Response:
+        """The response to a request for a file; an error is a response too."""
+        root, path = split_path(scope)
+        for mounted in self._started().apis.values():
+            for place in mounted.api.file_places:
+                if place.path == address.place:
+                    try:
+                        return file_response(mounted.service, place, address, scope, root, path)
+                    except Exception:  # noqa: BLE001 - a client gets a response, the log gets the traceback
+                        _log.exception("unexpected error at %s %s", address.place, path.decode("latin-1"))
+        return problem_response(Problem(500, "internal", "the file could not be read")).with_length()
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -188,13 +211,26 @@ class RestApplication:
         )
 
 
-def _checking_sources(respond: AsgiApplication, hosts: Sequence[str] | None, origins: Sequence[str]) -> AsgiApplication:
+def file_addresses(apis: Sequence[Api[Any]]) -> FileAddresses:
+    """Where the APIs publish files; each place and each domain belongs to one of them."""
+    places: dict[str, frozenset[str]] = {}
+    for place in (each for api in apis for each in api.file_places):
+        taken = {domain for domains in places.values() for domain in domains}
+        if place.path in places or not taken.isdisjoint(place.domains):
+            raise ConfigurationError(f"two APIs publish files at {place.path}, or below one domain; serve them apart")
+        places[place.path] = place.domains
+    return FileAddresses(places)
+
+
+def _checking_sources(
+    respond: AsgiApplication, hosts: Sequence[str] | None, origins: Sequence[str], files: FileAddresses
+) -> AsgiApplication:
     """The application, behind a check of hosts and origins where hosts are given."""
     if hosts is None:
         if origins:
             raise ConfigurationError("allowed_origins applies where hosts are checked; give allowed_hosts as well")
         return respond
-    sources = AllowedSources(hosts, origins, REST_APPLICATION)
+    sources = AllowedSources(hosts, origins, REST_APPLICATION, files=files)
     return SourceCheck(Cors(respond, sources.origins), sources)
 
 

@@ -13,6 +13,7 @@ from partita.dynamodb.decode import error_body
 from partita.dynamodb.exceptions import DynamoDBError, UnknownOperationException
 from partita.dynamodb.limits import MB
 from partita.http.asgi import AsgiApplication, Receive, Scope, Send
+from partita.http.file_addresses import FileAddresses
 from partita.http.gzip import accepts_gzip
 from partita.http.metrics_endpoint import PATH as METRICS_PATH
 from partita.http.metrics_endpoint import MetricsEndpoint
@@ -55,13 +56,17 @@ class Application:
         turns: Turns | None = None,
         dynamodb: bool = True,
         metrics: MetricsEndpoint | None = None,
+        files: FileAddresses | None = None,
     ) -> None:
         """`on_open` is called with the open backend's dispatcher. `rest` answers at and below `/api`, and `/` in HTML.
+
+        It answers for `files`, too.
 
         `background` is entered after the backend is opened, and left before it is closed. Without `dynamodb`, its
         protocol is not served. `metrics` answers GET /metrics.
         """
         self._metrics = metrics
+        self._files = files or FileAddresses()
         self._rest = rest
         self._dynamodb = dynamodb
         self._turns = turns
@@ -77,10 +82,17 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._run_lifespan(receive, send)
-        elif scope["type"] == "http" and self._rest is not None and _is_for_rest(scope):
+        elif scope["type"] == "http" and self._rest is not None and self._is_for_rest(scope):
             await self._rest(scope, receive, send)
         elif scope["type"] == "http":
             await self._answer(scope, receive, send)
+
+    def _is_for_rest(self, scope: Scope) -> bool:
+        """`GET /` is a health check of SDKs and a page for browsers; POST is DynamoDB's protocol."""
+        path = scope["path"]
+        if self._files.matches(scope) or path.startswith("/api/") or path == "/api":
+            return True
+        return path == "/" and scope["method"] != "POST" and _accepts_html(scope["headers"])
 
     async def _run_lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -172,14 +184,6 @@ class Application:
             await _send(send, status, body, content_type=kind.encode())
         else:
             await _send(send, 404, error_body(UnknownOperationException()))
-
-
-def _is_for_rest(scope: Scope) -> bool:
-    """`GET /` is a health check of SDKs and a page for browsers; POST is DynamoDB's protocol."""
-    path = scope["path"]
-    if path.startswith("/api/") or path == "/api":
-        return True
-    return path == "/" and scope["method"] != "POST" and _accepts_html(scope["headers"])
 
 
 def _accepts_html(headers: list[tuple[bytes, bytes]]) -> bool:

@@ -13,6 +13,7 @@ from partita.dynamodb.backend import OwnedAsyncBackend
 from partita.errors import ConfigurationError
 from partita.http.asgi import AsgiApplication
 from partita.http.cors import Cors
+from partita.http.file_addresses import FileAddresses
 from partita.http.hosts import is_loopback
 from partita.http.metrics_endpoint import MetricsEndpoint
 from partita.http.sources import AllowedSources, SourceCheck
@@ -91,12 +92,14 @@ def serve(
     sources: AllowedSources,
     background: BackgroundWork = nullcontext,
     metrics: MetricsEndpoint | None = None,
+    files: FileAddresses | None = None,
 ) -> None:
     """Serves until interrupted, then answers the requests in progress. `rest` answers at and below `/api`.
 
     `nonblocking_read` answers GET requests to `rest` on the fast path, where they do not block. `background` is entered
-    for as long as the server runs. `metrics` answers GET /metrics. With an authorizer every DynamoDB request goes
-    through ASGI, since the fast path does not verify signatures. Without `dynamodb` only `rest` answers.
+    for as long as the server runs. `metrics` answers GET /metrics. `rest` answers for `files` as well. With an
+    authorizer every DynamoDB request goes through ASGI, since the fast path does not verify signatures. Without
+    `dynamodb` only `rest` answers.
     """
 
     def fast_path(dispatcher: Dispatcher) -> FastPath:
@@ -115,6 +118,7 @@ def serve(
         turns=protocols.turns,
         dynamodb=dynamodb,
         metrics=metrics,
+        files=files,
     )
     if sources.origins:
         application = Cors(application, sources.origins)

@@ -38,6 +38,10 @@ FREE_TEXT = describe_pattern(
 HTTP_URL = describe_pattern(
     rf"^[Hh][Tt][Tt][Pp][Ss]?{_ADDRESS}", "must be a web address such as https://example.com/page"
 )
+HTTP_URL_OR_PATH = describe_pattern(
+    rf"^(?:[Hh][Tt][Tt][Pp][Ss]?{_ADDRESS}|/(?!/)[^\s\x00-\x20\x7f-\x9f\\<>\"`^{{}}|]*{_END})",
+    "must be a web address such as https://example.com/page, or a path on this server such as /page",
+)
 HTTPS_URL = describe_pattern(
     rf"^[Hh][Tt][Tt][Pp][Ss]{_ADDRESS}",
     "must be a web address that begins with https://, such as https://example.com/page",
@@ -54,6 +58,8 @@ FreeText = Annotated[str, Meta(pattern=FREE_TEXT)]
 """Text in any number of lines that may be empty: a summary, a biography."""
 HttpUrl = Annotated[str, Meta(max_length=2_000, pattern=HTTP_URL)]
 """An address with http:// or https://, without a user name; `javascript:` and `data:` addresses are rejected."""
+HttpUrlOrPath = Annotated[str, Meta(max_length=2_000, pattern=HTTP_URL_OR_PATH)]
+"""An address with http:// or https://, or an absolute path on the same server."""
 HttpsUrl = Annotated[str, Meta(max_length=2_000, pattern=HTTPS_URL)]
 """An address with https://."""
 Email = Annotated[str, Meta(min_length=3, max_length=254, pattern=EMAIL)]

@@ -16,8 +16,8 @@ from partita_systems.eecar import design as d
 from partita_systems.eecar import ports
 from partita_systems.eecar.api import api
 from partita_systems.eecar.categories import Category
-from partita_systems.eecar.objects import ObjectStore
 from partita_systems.eecar.service import Eecar
+from partita_systems.objects import ObjectStore
 from tests.rest.client import Client
 from tests.store.clocks import Clock
 

@@ -11,8 +11,8 @@ from partita_systems.eecar import consumers, ports
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import Category
 from partita_systems.eecar.matching import Wanted
-from partita_systems.eecar.objects import ObjectStore
 from partita_systems.eecar.service import Eecar
+from partita_systems.objects import ObjectStore
 from tests.rest.client import Client
 from tests.systems.eecar.conftest import MAKER, a_need, a_part, a_spec, a_usage, part_item, put_item
 

@@ -13,9 +13,9 @@ from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import Category
 from partita_systems.eecar.jobs import sweep_objects
 from partita_systems.eecar.matching import Wanted
-from partita_systems.eecar.objects import FolderObjects, ObjectStore
 from partita_systems.eecar.service import Eecar
 from partita_systems.eecar.watch_triggers import AT_ONCE
+from partita_systems.objects import FolderObjects, ObjectStore
 from tests.rest.client import Client
 from tests.systems.eecar.conftest import BUYER, SELLER, a_part, a_proposal, a_spec, a_watch
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,8 +12,10 @@ from partita.dynamodb.requests import DeleteItem, PutItem, Scan
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita_systems.nbhd import design as d
+from partita_systems.nbhd import ports
 from partita_systems.nbhd.api import api
 from partita_systems.nbhd.service import Nbhd
+from partita_systems.objects import ObjectStore
 from tests.rest.client import Client
 from tests.store.clocks import Clock
 
@@ -32,6 +35,15 @@ def db(clock: Clock) -> Iterator[Store]:
         store = Store(backend, d.design, clock=clock, sleep=lambda _: None)
         store.create_tables()
         yield store
+
+
+@pytest.fixture(autouse=True)
+def objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
+    """Built sites, logs and archives, in a folder of the test."""
+    monkeypatch.setenv("NBHD_OBJECTS", str(tmp_path / "objects"))
+    ports.objects.cache_clear()
+    yield ports.objects()
+    ports.objects.cache_clear()
 
 
 @pytest.fixture

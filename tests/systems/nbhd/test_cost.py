@@ -30,6 +30,7 @@ def calls(nbhd: Nbhd, clock: Clock) -> list[Get[Any] | Query[Any]]:
     gone = nbhd.create_site(ALICE, "Old blog", "blog", "alice-old").site_id
     nbhd.delete_site(ALICE, gone)
     nbhd.finish_build(ALICE, nbhd.start_build(ALICE, site))
+    exported = nbhd.export_site(ALICE, site).export_id
     nbhd.invite(home, CHLOE, ALICE)
     nbhd.db.create(d.Purge(did="did:plc:gone", due_at=clock()))
     return [
@@ -42,6 +43,7 @@ def calls(nbhd: Nbhd, clock: Clock) -> list[Get[Any] | Query[Any]]:
         *(d.past_members(home), d.past_member(home, left, BORA)),
         *(d.sites_of_user(ALICE), d.site(ALICE, site), d.deleted_sites_of_user(ALICE), d.deleted_site(ALICE, gone)),
         *(d.builds_of_site(site), d.build(site, clock()), d.builds_in_index(site)),
+        *(d.exports_of_site(ALICE, site), d.export(ALICE, site, exported), d.object_space()),
     ]
 
 
@@ -65,6 +67,7 @@ def crowd(clock: Clock) -> Iterator[Any]:
                 public_url="https://x",
             )
         yield d.BuildJob(job_id=f"j_{number}", site_id=site, started_at=at)
+        yield d.SiteExport(did=did, site_id=site, export_id="x", exported_at=clock(), archive_url="/x")
 
 
 def test_every_pattern_costs_one_read_with_a_hundred_times_more_data(nbhd: Nbhd, db: Store, clock: Clock) -> None:

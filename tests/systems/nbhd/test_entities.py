@@ -30,6 +30,7 @@ def test_every_entity_is_created_read_changed_and_deleted(db: Store, clock: Cloc
     )
     link = d.HistoryLink(did=ALICE, neighborhood_id="n_1", left_at=now)
     purge = d.Purge(did=ALICE, due_at=now)
+    export = d.SiteExport(did=ALICE, site_id="s_1", export_id="x_1", exported_at=now, archive_url="/downloads/x_1.zip")
     life: list[tuple[Any, Get[Any], str, Any]] = [
         (user, d.user(ALICE), "bio", "Community organizer"),
         (home, d.neighborhood("n_1"), "description", "For downtown residents"),
@@ -40,6 +41,8 @@ def test_every_entity_is_created_read_changed_and_deleted(db: Store, clock: Cloc
         (invitation, d.invitation(ALICE, "n_1"), "invited_by", "did:plc:c"),
         (link, d.history_link(ALICE, "n_1", now), "left_at", now),
         (purge, d.purge(ALICE), "due_at", now + timedelta(days=1)),
+        (export, d.export(ALICE, "s_1", "x_1"), "archive_url", "https://cdn.nbhd.city/x_1.zip"),
+        (d.ObjectSpace(space="a"), d.object_space(), "space", "b"),
     ]
     assert {type(entity) for entity, *_ in life} == {model.cls for model in d.design.models}
     for entity, call, name, value in life:

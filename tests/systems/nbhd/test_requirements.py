@@ -66,7 +66,7 @@ def test_items_on_disk_have_the_document_s_names_and_keys(nbhd: Nbhd, db: Store,
     assert stored[f"USER#did:plc:dan SITE#{site.site_id}"]["public_url"] == {"S": "https://dan.nbhd.city"}
     assert stored[f"BUILD#{site.site_id} JOB#{now}"].keys() == {
         *("PK", "SK", "job_id", "site_id", "status", "started_at", "completed_at", "log_url", "lease_until"),
-        *("created_at", "ttl"),
+        *("created_at", "ttl", "owner_did"),
     }
 
 

@@ -2,10 +2,12 @@
 
 import pytest
 
-from partita import Store, connect
+from partita import Store, connect, settle
 from partita.store.seeding import load
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd import seed
+from partita_systems.nbhd.building.templates import TEMPLATES
+from partita_systems.nbhd.consumers import builder
 from tests.store.clocks import Clock
 from tests.systems.nbhd.conftest import Disk, disk
 from tests.timing import thread_seconds
@@ -52,5 +54,9 @@ def test_seeding_is_fast_and_counters_are_exact(db: Store) -> None:
         assert db.one(d.neighborhood(home)).member_count == len(list(db(d.members(home))))
     assert any(" HISTORY#" in key for key in items)
     assert any(" DELETED_SITE#" in key for key in items)
-    kinds = {item["status"]["S"] for key, item in items.items() if " JOB#" in key}
+    settle(db, builder)
+    kinds = {item["status"]["S"] for key, item in disk(db).items() if " JOB#" in key}
     assert kinds == {"completed", "failed"}
+    published = [each for each in db.scan(d.Site) if each.status == d.SiteStatus.PUBLISHED]
+    assert len(published) >= 15
+    assert {each.template for each in published} == set(TEMPLATES)

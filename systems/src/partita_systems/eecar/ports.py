@@ -10,12 +10,11 @@
 
 import os
 from functools import cache
-from pathlib import Path
 
 from partita import ConfigurationError
 from partita.embeddings import BedrockEmbedder, CachedEmbedder, Embedder, HttpEmbedder, OfflineEmbedder
 from partita_systems.eecar.design import DIMENSION
-from partita_systems.eecar.objects import ObjectStore, open_objects
+from partita_systems.objects import ObjectStore, open_objects
 
 
 @cache
@@ -36,5 +35,4 @@ def embedder() -> Embedder:
 @cache
 def objects() -> ObjectStore:
     """The archive of vectors."""
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return open_objects(os.environ.get("EECAR_OBJECTS") or str(Path(data) / "partita" / "eecar"))
+    return open_objects("EECAR_OBJECTS", "eecar")

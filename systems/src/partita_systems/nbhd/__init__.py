@@ -10,5 +10,7 @@ system = System(
     api="partita_systems.nbhd.api:api",
     seed="partita_systems.nbhd.seed",
     adopt="partita_systems.nbhd.adoption:adopt",
+    consumers="partita_systems.nbhd.consumers",
+    jobs="partita_systems.nbhd.jobs:jobs",
     page=Path(__file__).with_name("page.md"),
 )

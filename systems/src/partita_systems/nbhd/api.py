@@ -8,6 +8,7 @@ from partita import NotFound, NotUnique, Page
 from partita.rest import Api, Caller, IfMatch, PageSize, Problem, Related, caller_is, group, signed_in
 from partita_systems.nbhd import bodies as b
 from partita_systems.nbhd import design as d
+from partita_systems.nbhd import ports
 from partita_systems.nbhd.access import (
     SiteAccess,
     account,
@@ -28,8 +29,12 @@ from partita_systems.nbhd.access import (
     published,
     site_access,
 )
+from partita_systems.nbhd.building.templates import TEMPLATES, checked_template
+from partita_systems.nbhd.exports import DOWNLOADS
+from partita_systems.nbhd.pages import download, page
 from partita_systems.nbhd.purging import PurgeResult
 from partita_systems.nbhd.service import Nbhd
+from partita_systems.nbhd.site_source import SiteSource
 from partita_systems.nbhd.validation import checked_config, checked_slug, checked_subdomain, public_url
 
 POPULAR = "public, max-age=10"  # lists that everyone reads: a shared cache may answer for ten seconds
@@ -108,7 +113,6 @@ def purge_account(service: Nbhd, did: str) -> PurgeResult:
     return service.purge(did)
 
 
-api.background_job(Nbhd.purge_due, every=60)
 api.expose_list("/users/{did}/memberships", d.memberships_of_user, who=caller_is("did") | admin, include=[AT])
 api.expose_list("/users/{did}/invitations", d.invitations_of_user, who=caller_is("did"), include=[AT, INVITING])
 
@@ -301,7 +305,7 @@ def change_site(service: Nbhd, did: str, site_id: str, change: b.ChangedSite, ma
         if change.title is not UNSET:
             found.title = change.title
         if change.template is not UNSET:
-            found.template = change.template
+            found.template = checked_template(change.template)
         if change.config is not UNSET:
             found.config = checked_config(change.config)
         if change.subdomain is not UNSET:
@@ -334,6 +338,37 @@ def publish_site(service: Nbhd, did: str, site_id: str) -> d.Site:
 def unpublish_site(service: Nbhd, did: str, site_id: str) -> d.Site:
     """Hide a site from everyone but its owner; builds do not publish it again."""
     return service.unpublish(did, site_id)
+
+
+@api.get("/users/{did}/sites/{site_id}/source", who=caller_is("did") | admin)
+def site_source(service: Nbhd, did: str, site_id: str) -> SiteSource:
+    """Get what the owner decides about a site, as JSON for version control; a PUT puts it back."""
+    return service.source(did, site_id)
+
+
+@api.put("/users/{did}/sites/{site_id}/source", who=active_owner, on=d.user)
+def put_site_source(service: Nbhd, did: str, site_id: str, source: SiteSource) -> d.Site:
+    """Put the title, template, subdomain and config of a site back; the next build shows them."""
+    return service.put_source(did, site_id, source)
+
+
+@api.post("/users/{did}/sites/{site_id}/exports", who=active_owner, on=d.user, status=201)
+def export_site(service: Nbhd, did: str, site_id: str) -> d.SiteExport:
+    """Create an archive of a site, with its source and built files; `archive_url` can be fetched for 7 days."""
+    return service.export_site(did, site_id)
+
+
+api.expose_list("/users/{did}/sites/{site_id}/exports", d.exports_of_site, who=caller_is("did") | admin)
+
+
+@api.get("/templates", cache=POPULAR)
+def templates(service: Nbhd) -> b.Templates:
+    """List the templates that a site can have."""
+    return b.Templates([b.KnownTemplate(each.name, each.about) for each in TEMPLATES.values()])
+
+
+api.files("/sites", domains=[ports.domain()])(page)
+api.files(DOWNLOADS)(download)
 
 
 # Builds

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from partita_systems.fields import HttpUrl, Line
+from partita_systems.fields import HttpUrl, HttpUrlOrPath, Line
 from partita_systems.nbhd import design as d
 
 Handle = Annotated[Line, Meta(max_length=253, examples=["alice.bsky.social"])]
@@ -77,4 +77,13 @@ class BuildEnd(Struct, forbid_unknown_fields=True):
     """The end of a build; without an error it was successful."""
 
     error: d.Text | None = None
-    log_url: HttpUrl | None = None
+    log_url: HttpUrlOrPath | None = None
+
+
+class KnownTemplate(Struct):
+    name: Template
+    about: str
+
+
+class Templates(Struct):
+    templates: list[KnownTemplate]

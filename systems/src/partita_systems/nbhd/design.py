@@ -35,12 +35,13 @@ from partita import (
     prove,
     query,
 )
-from partita_systems.fields import FreeText, HttpUrl, Line
+from partita_systems.fields import FreeText, HttpUrl, HttpUrlOrPath, Line
 
 Name = Annotated[Line, msgspec.Meta(max_length=100)]
 Text = Annotated[FreeText, msgspec.Meta(max_length=2000)]
 GRACE = timedelta(days=30)  # after its deletion, an account can be restored; then it is purged
 INVITATION = timedelta(days=30)
+EXPORT = timedelta(days=7)  # the archive of an exported site can be fetched
 LEASE = timedelta(minutes=15)  # of a build, since its start or the last sign of life of its builder
 
 
@@ -229,6 +230,7 @@ class Site(Entity, table=nbhd, key=("USER#{did}", "{shelf}#{site_id}")):
     created_at: Annotated[datetime, CreatedAt()] = AUTO
     updated_at: Annotated[datetime, UpdatedAt()] = AUTO
     built_at: Annotated[datetime | None, Untracked()] = None
+    build_id: Annotated[str | None, Untracked()] = None  # the last good build, whose files are the site's pages
     public_url: str
     deleted_at: Annotated[datetime | None, Untracked()] = None
 
@@ -244,16 +246,35 @@ class BuildSummary(View):
     started_at: datetime
     completed_at: datetime | None = None
     error: Text | None = None
-    log_url: HttpUrl | None = None
+    log_url: HttpUrlOrPath | None = None
 
     of_site = Keys("GSI4", sk="{started_at}")
 
 
 class BuildJob(BuildSummary, Entity, table=nbhd, key=("BUILD#{site_id}", "JOB#{started_at}")):
+    owner_did: Annotated[str | None, Internal()] = None  # absent in jobs of other code, which its own builder builds
     lease_until: datetime | None = None  # absent in jobs of other code: LEASE after `started_at`
 
     one_at_a_time = Unique("site_id", when=F.status == BuildStatus.RUNNING)
     expiry = Expires("started_at", after=timedelta(days=90))
+
+
+class SiteExport(Entity, table=nbhd, key=("USER#{did}", "EXPORT#{site_id}#{export_id}")):
+    """An archive of a site: its config, template and built files. It can be fetched for 7 days, then it is deleted."""
+
+    did: Annotated[str, InKey()]
+    site_id: Annotated[str, InKey()]
+    export_id: Annotated[str, InKey()]
+    exported_at: datetime
+    archive_url: HttpUrlOrPath
+
+    expiry = Expires("exported_at", after=EXPORT)
+
+
+class ObjectSpace(Entity, table=nbhd, key=("SPACE", "OBJECTS")):
+    """Where this table's files are in the object store, which several tables may share."""
+
+    space: str
 
 
 # Access patterns --------------------------------------------------------------------------------------------------
@@ -262,9 +283,9 @@ class BuildJob(BuildSummary, Entity, table=nbhd, key=("BUILD#{site_id}", "JOB#{s
 @pattern
 def user(did: str) -> Item[User]: ...
 @pattern
-def account(did: str) -> Items[User | Site | Invitation | HistoryLink | Purge]:
+def account(did: str) -> Items[User | Site | SiteExport | Invitation | HistoryLink | Purge]:
     """Everything in the partition of a user."""
-    return collection(User, Site, Invitation, HistoryLink, Purge)(did)
+    return collection(User, Site, SiteExport, Invitation, HistoryLink, Purge)(did)
 
 
 @pattern
@@ -354,6 +375,12 @@ def deleted_site(did: str, site_id: str) -> Item[Site]:
     return get(Site, did, Shelf.DELETED, site_id)
 
 
+@pattern
+def exports_of_site(did: str, site_id: str) -> Items[SiteExport]: ...
+@pattern
+def export(did: str, site_id: str, export_id: str) -> Item[SiteExport]: ...
+@pattern
+def object_space() -> Item[ObjectSpace]: ...
 @pattern
 def build(site_id: str, started_at: datetime) -> Item[BuildJob]: ...
 @pattern(query(BuildJob).newest_first().page(10))

@@ -8,12 +8,14 @@ repeated, and never touches what the DID creates after it has registered again.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import cached_property
 
 import msgspec
 
 from partita import ConditionFailed, F, Get, InvalidValue, NotFound, Transaction
 from partita_systems.nbhd import design as d
-from partita_systems.service_base import ServiceBase
+from partita_systems.nbhd.exports import Exports
+from partita_systems.nbhd.purge_ledger import PurgeLedger
 
 PSEUDONYM = "did:purged:"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -28,10 +30,16 @@ class PurgeResult(msgspec.Struct):
     memberships: int = 0
     invitations: int = 0
     history: int = 0
+    exports: int = 0
 
 
-class Purging(ServiceBase):
+class Purging(Exports):
     """Purges of accounts, one transaction for each item; safe to repeat."""
+
+    @cached_property
+    def purge_ledger(self) -> PurgeLedger:
+        """The purges that a restored table has to repeat."""
+        return PurgeLedger(self.files.objects)
 
     def purge_due(self) -> int:
         """Purge every account whose grace period is over; returns how many there were."""
@@ -46,6 +54,10 @@ class Purging(ServiceBase):
 
         Its history stays under pseudonyms, one for each entry. The names that it had are free.
         """
+        return self._purge(did, lambda: self.purge_ledger.record(did, self.now()))
+
+    def _purge(self, did: str, begun: Callable[[], object]) -> PurgeResult:
+        """`begun` is called once the purge has begun, before anything is deleted."""
         account = self.db(d.user(did), consistent=True)
         if account is not None:
             until = account.deleted_at and account.deleted_at + d.GRACE
@@ -56,12 +68,29 @@ class Purging(ServiceBase):
         done = PurgeResult()
         with suppress(_PurgeEnded):  # by another call; the DID may have registered again
             self._begin(did)
+            begun()
             self._purge_sites(did, done)
+            self._purge_exports(did, done)
             self._purge_memberships(did, done)
             self._purge_history(did, done)
             self._purge_invitations(did, done)
             self.db.delete(d.purge(did))
         return done
+
+    def replay_purges(self, ledger: PurgeLedger) -> list[str]:
+        """Purge the accounts of a restored table that were purged after its moment; returns their DIDs.
+
+        An account that registered after its purge stays. The ledger keeps the times of the first purges.
+        """
+        replayed = []
+        for user in self.db.scan(d.User):
+            purged_at = ledger.purged_at(user.did)
+            if purged_at is not None and user.created_at < purged_at:
+                with suppress(NotFound), self.db.change(d.user(user.did), system_change=True) as draft:
+                    draft.deleted_at = purged_at - d.GRACE
+                self._purge(user.did, lambda: None)
+                replayed.append(user.did)
+        return replayed
 
     def has_leftovers(self, did: str) -> bool:
         """Whether there is anything of a user without a profile: one Query of the table and one of an index."""
@@ -91,6 +120,12 @@ class Purging(ServiceBase):
             with self._fenced(did) as transaction:
                 transaction.delete(dict(shelves)[site.shelf](did, site.site_id))
             done.sites += 1
+
+    def _purge_exports(self, did: str, done: PurgeResult) -> None:
+        for each in [each for each in self.db(d.account(did), consistent=True) if isinstance(each, d.SiteExport)]:
+            with self._fenced(did) as transaction:
+                transaction.delete(d.export(did, each.site_id, each.export_id))
+            done.exports += 1
 
     def _purge_memberships(self, did: str, done: PurgeResult) -> None:
         """Turn memberships into history under a pseudonym."""

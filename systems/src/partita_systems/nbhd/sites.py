@@ -16,9 +16,10 @@ from partita import (
     time_in_id,
 )
 from partita_systems.nbhd import design as d
+from partita_systems.nbhd.building.templates import checked_template
 from partita_systems.nbhd.errors import condition_errors
+from partita_systems.nbhd.exports import Exports
 from partita_systems.nbhd.validation import canonical_subdomain, checked_config, checked_subdomain, public_url
-from partita_systems.service_base import ServiceBase
 
 NOT_DELETED = F.deleted_at.is_absent()
 NOT_CLOSING = F.closed_by.is_absent()
@@ -28,8 +29,8 @@ def no_check(_: Any) -> None:
     """A check that accepts everything."""
 
 
-class Sites(ServiceBase):
-    """Sites and their builds."""
+class Sites(Exports):
+    """Sites and their builds; their archives are in `Exports`."""
 
     # Sites
 
@@ -50,7 +51,7 @@ class Sites(ServiceBase):
             did=did,
             site_id=self.new_id("s"),
             title=title,
-            template=template,
+            template=checked_template(template),
             subdomain=label,
             neighborhood_id=neighborhood_id,
             config=checked_config(config or {}),
@@ -142,7 +143,10 @@ class Sites(ServiceBase):
     # Builds
 
     def start_build(self, did: str, site_id: str) -> d.BuildJob:
-        """Start a build of a site, unless one is running; one whose builder has stopped fails first."""
+        """Start a build of a site, unless one is running; one whose builder has stopped fails first.
+
+        The consumer `nbhd-builder` runs it; another builder may end it with `finish_build` in its place.
+        """
         try:
             return self._start_build(did, site_id)
         except NotUnique:
@@ -155,7 +159,9 @@ class Sites(ServiceBase):
         job_id = self.new_id("j")
         started_at = time_in_id(job_id)
         assert started_at is not None
-        job = d.BuildJob(job_id=job_id, site_id=site_id, started_at=started_at, lease_until=self.now() + d.LEASE)
+        job = d.BuildJob(
+            job_id=job_id, site_id=site_id, owner_did=did, started_at=started_at, lease_until=self.now() + d.LEASE
+        )
         errors = {
             "User": InvalidValue("BuildJob", "the account of its owner is deleted", "site_id"),
             "Site": InvalidValue("BuildJob", f"{did} has no site {site_id}", "site_id"),

@@ -7,6 +7,7 @@ from unicodedata import normalize
 import msgspec
 
 from partita import InvalidValue
+from partita_systems.nbhd.ports import domain
 from partita_systems.nbhd.reserved_names import RESERVED
 
 MAX_LABEL_LENGTH = 63  # of a DNS label; slugs have the same limit
@@ -89,7 +90,7 @@ def canonical_subdomain(subdomain: str) -> str:
 
 
 def public_url(subdomain: str) -> str:
-    return f"https://{subdomain}.nbhd.city"
+    return f"https://{subdomain}.{domain()}"
 
 
 def checked_config(config: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The archive of vectors: objects by key, in a folder or in a bucket of Amazon S3."""
+"""Objects by key, in a folder or in a bucket of Amazon S3: archives of vectors, built sites, logs."""
 
 import os
 from collections.abc import Iterator
@@ -52,7 +52,8 @@ class FolderObjects:
         self._path(key).unlink(missing_ok=True)
 
     def list(self, prefix: str) -> Iterator[StoredObject]:
-        for path in sorted(self._folder.rglob("*")):
+        inside = self._path(prefix) if prefix.endswith("/") else self._folder
+        for path in sorted(inside.rglob("*")):
             key = path.relative_to(self._folder).as_posix()
             if path.is_file() and not path.name.startswith(".") and key.startswith(prefix):
                 yield StoredObject(key, datetime.fromtimestamp(path.stat().st_mtime, UTC))
@@ -92,7 +93,34 @@ class S3Objects:
                 yield StoredObject(each["Key"].removeprefix(self._prefix), each["LastModified"])
 
 
-def open_objects(address: str) -> ObjectStore:
+class ObjectsBelow:
+    """The objects of another store whose keys begin with a prefix."""
+
+    def __init__(self, objects: ObjectStore, prefix: str) -> None:
+        self._objects = objects
+        self._prefix = f"{prefix}/"
+
+    def put(self, key: str, data: bytes) -> None:
+        self._objects.put(self._prefix + key, data)
+
+    def get(self, key: str) -> bytes | None:
+        return self._objects.get(self._prefix + key)
+
+    def delete(self, key: str) -> None:
+        self._objects.delete(self._prefix + key)
+
+    def list(self, prefix: str) -> Iterator[StoredObject]:
+        for each in self._objects.list(self._prefix + prefix):
+            yield StoredObject(each.key.removeprefix(self._prefix), each.modified_at)
+
+
+def open_objects(variable: str, name: str) -> ObjectStore:
+    """The objects that an environment variable names; by default in the folder `partita/<name>` of the user's data."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return objects_at(os.environ.get(variable) or str(Path(data) / "partita" / name))
+
+
+def objects_at(address: str) -> ObjectStore:
     """The objects at `s3://bucket/prefix`, or in a folder."""
     if not address.startswith("s3://"):
         return FolderObjects(Path(address))

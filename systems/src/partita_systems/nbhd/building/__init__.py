@@ -1,0 +1,1 @@
+"""Building a site: a template and a config become files of HTML."""
