@@ -132,6 +132,7 @@ def test_dead_letter_is_listed_retried_and_dropped(folder: Path, db: Store) -> N
         assert "strict" in shown
         assert "running" in shown
         line = partita(folder, "consumers", "dead", "strict").stdout
+        assert "ORDER#13 ORDER" in line
         assert "ValueError: thirteen" in line
         sequence = line.split()[0]
         assert partita(folder, "consumers", "retry", "strict", sequence).stdout == f"{sequence}: it is tried again\n"

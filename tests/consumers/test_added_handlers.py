@@ -5,7 +5,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from partita import Change, Consumer, DesignError, HandlerTransaction, Store, connect, settle
+from partita import (
+    Change,
+    ConfigurationError,
+    Consumer,
+    DesignError,
+    Entity,
+    HandlerTransaction,
+    Store,
+    Table,
+    connect,
+    settle,
+)
 from partita.consumers.administration import ConsumerAdministration
 from partita.consumers.consumer import Start
 from tests.consumers import shop
@@ -125,3 +136,60 @@ def test_new_consumer_may_begin_with_each_entity_in_another_way(db: Store, clock
 def test_start_of_a_handler_is_checked() -> None:
     with pytest.raises(DesignError, match='use "oldest", "now" or "scan"'):
         Consumer("seen").on(Order, start="latest")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("minutes", [0, 14])
+def test_consumer_that_begins_now_begins_there_in_the_next_process_too(db: Store, clock: Clock, minutes: int) -> None:
+    seen: Seen = []
+    write(db, 1)
+    begins = Consumer("begins", start="now")
+
+    @begins.on(Order)
+    def note(change: Change[Order], t: HandlerTransaction) -> None:
+        seen.append((type(change).__name__, "Order", change.id))
+
+    settle(db, begins)
+    clock.now += timedelta(minutes=minutes)
+    settle(db, begins)
+    write(db, 2)
+    settle(db, begins)
+    assert names(seen) == ["Updated Order"]
+
+
+def test_consumer_that_begins_now_goes_on_after_its_iterator_has_expired(db: Store, clock: Clock) -> None:
+    seen: Seen = []
+    write(db, 1)
+    clock.now += timedelta(hours=1)
+    begins = Consumer("begins", start="now")
+
+    @begins.on(Order)
+    def note(change: Change[Order], t: HandlerTransaction) -> None:
+        seen.append((type(change).__name__, "Order", change.id))
+
+    settle(db, begins)
+    clock.now += timedelta(hours=1)
+    write(db, 2)
+    settle(db, begins)
+    assert names(seen) == ["Updated Order"]
+
+
+def test_function_of_other_arguments_is_no_handler() -> None:
+    with pytest.raises(DesignError, match="without is not a function of a change and a transaction"):
+
+        @Consumer("wrong").on(Order)  # type: ignore[arg-type]
+        def without(change: Change[Order]) -> None: ...
+
+
+def test_consumer_of_another_design_is_an_error(db: Store) -> None:
+    other = Table("other", "PK", "SK", stream="NEW_AND_OLD_IMAGES")
+
+    class Parcel(Entity, table=other, key=("PARCEL#{parcel_id}", "PARCEL")):
+        parcel_id: str
+
+    parcels = Consumer("parcels")
+
+    @parcels.on(Parcel)
+    def note(change: Change[Parcel], t: HandlerTransaction) -> None: ...
+
+    with pytest.raises(ConfigurationError, match="consumer parcels: table 'other' is not in design 'shop'"):
+        settle(db, parcels)

@@ -8,7 +8,9 @@ import pytest
 
 from partita import Change, Consumer, HandlerTransaction, NotFound, Store, connect, settle
 from partita.consumers.administration import ConsumerAdministration, known_consumers
+from partita.consumers.handler_transaction import TakenOver
 from partita.consumers.runner import ConsumerRunner
+from partita.consumers.shards import LOOK_SECONDS
 from partita.consumers.worker import create_state_tables
 from tests.consumers import shop
 from tests.consumers.shop import Order
@@ -103,6 +105,7 @@ def test_retried_dead_letter_is_handled_and_marked_late(world: World, start: Sta
     assert world.history == [0, 1, 3]
     admin = ConsumerAdministration(world.db, "copies")
     (letter,) = admin.dead_letters()
+    assert admin.keys_of(letter) == {"PK": {"S": "ORDER#1"}, "SK": {"S": "ORDER"}}
     world.failing = set()
     world.late.clear()
     admin.retry(letter)
@@ -167,3 +170,15 @@ def test_retried_dead_letter_is_handled_by_the_next_settle() -> None:
         settle(db, consumer)
         assert (administration.status().dead_letters, administration.status().parked) == (0, 0)
         assert len(list(db.scan(shop.Copy))) == 1
+
+
+def test_replay_is_noticed_within_seconds(world: World, start: Start) -> None:
+    runner = start(world.consumer())
+    runner.step()
+    ConsumerAdministration(world.db, "copies").replay(world.clock[0] - timedelta(hours=1))
+    world.clock[0] += timedelta(seconds=LOOK_SECONDS)
+    with pytest.raises(TakenOver):
+        runner.step()
+    runner.take_over()
+    runner.step()
+    assert world.history == [0, 0]

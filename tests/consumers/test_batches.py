@@ -3,13 +3,14 @@
 import gc
 import weakref
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from partita import Store, connect
+from partita import ConsumerAdministration, ConsumerFaults, Created, InvalidTransaction, Store, connect, settle
 from partita.consumers import state
-from partita.consumers.consumer import Consumer
+from partita.consumers.consumer import MAX_PARALLEL, Consumer
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.entity_changes import Change, Deleted
 from partita.consumers.handler_transaction import HandlerTransaction
@@ -153,6 +154,78 @@ def test_transaction_is_freed_without_the_garbage_collector(db: Store) -> None:
         assert freed() is None
     finally:
         gc.enable()
+
+
+def test_handler_that_edits_its_entity_runs_again_with_the_original(db: Store) -> None:
+    seen: list[int] = []
+    faults, consumer = ConsumerFaults(), Consumer("edits")
+
+    @consumer.on(Order)
+    def edit(change: Change[Order], t: HandlerTransaction) -> None:
+        if isinstance(change, Created):
+            change.after.number += 1
+            seen.append(change.after.number)
+
+    @consumer.on(Order)
+    def look(change: Change[Order], t: HandlerTransaction) -> None:
+        if isinstance(change, Created):
+            seen.append(change.after.number)
+
+    faults.duplicate(consumer, times=1)
+    settle(db, consumer, faults=faults)
+    assert seen == [1, 0, 1, 0] * MAX_TOGETHER
+
+
+def test_transaction_that_a_handler_keeps_takes_no_more_writes(db: Store) -> None:
+    kept: list[HandlerTransaction] = []
+    consumer = Consumer("keeps")
+
+    @consumer.on(Order)
+    def keep(change: Change[Order], t: HandlerTransaction) -> None:
+        kept.append(t)
+
+    settle(db, consumer)
+    with pytest.raises(InvalidTransaction, match="has ended"):
+        kept[0].put(Notification(customer_id="c", notification_id="late", text=""))
+
+
+@pytest.mark.parametrize(("writes", "is_accepted"), [(98, True), (99, False)])
+@pytest.mark.parametrize("fails_first", [False, True])
+def test_handler_has_two_writes_less_than_a_transaction(
+    db: Store, writes: int, is_accepted: bool, fails_first: bool
+) -> None:
+    consumer, faults = Consumer("many", tries=2), ConsumerFaults()
+
+    @consumer.on(Order)
+    def write(change: Change[Order], t: HandlerTransaction) -> None:
+        if isinstance(change, Created) and change.after.order_id == "00":
+            for number in range(writes):
+                t.put(Notification(customer_id="many", notification_id=str(number), text=""))
+
+    if fails_first:
+        faults.fail(consumer)
+    settle(db, consumer, faults=faults)
+    settle(Store(db.backend, shop.design, clock=lambda: db.now() + timedelta(minutes=1)), consumer)
+    assert len(list(db(shop.notifications_of("many")))) == (98 if is_accepted else 0)
+    letters = ConsumerAdministration(db, "many").dead_letters()
+    assert [("99 writes" in each.error) for each in letters] == ([] if is_accepted else [True])
+
+
+def test_slow_handlers_are_noticed_within_their_group(db: Store, backend: CountingBackend) -> None:
+    consumer = Consumer("slow")
+
+    @consumer.on(Order)
+    def write(change: Change[Order], t: HandlerTransaction) -> None:
+        runner._runs._seconds = 1.0  # as if it had taken long
+        t.put(Notification(customer_id="c", notification_id=change.id, text=""))
+
+    runner = ConsumerRunner(db, consumer, patience=1.0)
+    runner.take_over()
+    before = backend.transactions
+    runner.step()
+    runner.close()
+    assert backend.transactions - before >= MAX_TOGETHER // MAX_PARALLEL
+    assert len(list(db(shop.notifications_of("c")))) == MAX_TOGETHER
 
 
 def test_leases_of_a_process_are_renewed_in_one_commit(db: Store, backend: CountingBackend) -> None:

@@ -97,11 +97,12 @@ def replay(name: Name, since: Since, /, *, on: Data = "partita.db") -> None:
 
 @consumers.command
 def dead(name: Name, /, *, on: Data = "partita.db") -> None:
-    """List the changes that a consumer has given up, each with its error."""
+    """List the changes that a consumer has given up, each with the key of its item and its error."""
     with _consumer(name, on) as consumer:
         for each in consumer.dead_letters():
             given_up = f"{each.tries} tries until {each.given_up_at:%Y-%m-%d %H:%M:%S}Z"
-            print(f"{each.sequence}  {each.table}  {given_up}  {each.error}")
+            key = " ".join(str(text) for value in consumer.keys_of(each).values() for text in value.values())
+            print(f"{each.sequence}  {each.table}  {key}  {given_up}  {each.error}")
 
 
 @consumers.command

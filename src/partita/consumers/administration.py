@@ -15,9 +15,11 @@ from partita.consumers import state
 from partita.consumers.backlog import Backlog, count_backlog, unread_shards
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.handler_transaction import HandlerTransaction
+from partita.consumers.parking import stored_record
 from partita.consumers.shards import check_host
 from partita.consumers.state import DeadLetter, ParkedChange
 from partita.design.conditions import F
+from partita.dynamodb.values import Item
 from partita.errors import ConditionFailed, InvalidValue, NotFound
 from partita.process_identity import is_dead
 from partita.store.store import Store
@@ -117,6 +119,11 @@ class ConsumerAdministration:
         """The changes that were given up, the oldest first."""
         return list(self._db(state.dead_letters(self._name), consistent=True))
 
+    def keys_of(self, letter: DeadLetter) -> Item:
+        """The keys of the item whose change was given up, in DynamoDB JSON."""
+        stored = stored_record(self._db, letter).dynamodb
+        return {} if stored is None else stored.keys or {}
+
     def retry(self, letter: DeadLetter) -> None:
         """Has a change handled again from its first try on, marked as late; NotFound if it is no dead letter."""
         whole = self._removing(letter)
@@ -149,7 +156,7 @@ class ConsumerAdministration:
         """Has all changes since a time handled again, given-up ones included; their effects are repeated.
 
         A change has the same id as before, so that a handler can recognise what it has created. DynamoDB stores changes
-        for 24 hours. A running process begins with it within a minute.
+        for 24 hours. A running process begins with it within seconds.
         """
         if since.tzinfo is None:
             raise InvalidValue("replay", "the time has no time zone; write datetime(..., tzinfo=UTC)", argument="since")

@@ -214,7 +214,7 @@ class _Follower(threading.Thread):
                 continue
             self._readers[shard] = reader = stream.read(shard, "")
             if not self._is_open.is_set():
-                reader.start_now()
+                reader.start_at(reader.iterator_of_now())
 
     def _read(self) -> bool:
         """Passes on what is there; whether there may be more."""

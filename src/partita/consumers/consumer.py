@@ -128,8 +128,11 @@ class Consumer:
         models = tuple(self._model(each) for each in entities)
 
         def register(function: Any) -> Any:
-            if not callable(function):
-                raise DesignError(f"Consumer {self.name}", f"{function!r} is not a function of a change")
+            if not _takes_two(function):
+                wrong = (
+                    f"{getattr(function, '__name__', repr(function))} is not a function of a change and a transaction"
+                )
+                raise DesignError(f"Consumer {self.name}", wrong, "write def handler(change, t)")
             self.handlers.append(Handler(models, self.start if start is None else start, function))
             return function
 
@@ -142,7 +145,7 @@ class Consumer:
     def _model(self, entity: type[Any]) -> Model:
         try:
             model = model_of(entity)
-        except (InvalidValue, AttributeError, TypeError):
+        except (DesignError, InvalidValue, AttributeError, TypeError):
             wrong = f"{entity!r} is not an entity"
             raise DesignError(f"Consumer {self.name}", wrong, "pass entity classes, as in on(Order)") from None
         if model.table.stream != "NEW_AND_OLD_IMAGES":
@@ -173,3 +176,16 @@ class Consumer:
     def tables(self) -> tuple[str, ...]:
         """The names of the tables whose changes are handled."""
         return tuple(dict.fromkeys(model.table.name for each in self.handlers for model in each.models))
+
+
+def _takes_two(function: Any) -> bool:
+    """Whether something can be called with two arguments, as far as that is known."""
+    if not callable(function):
+        return False
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:  # a function without a signature
+        return True
+    return True

@@ -1,8 +1,11 @@
 """The store of a consumer: the user's design and the state of consumers, on the user's backend."""
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from partita.consumers.state import with_state
+from partita.design.tables import Table
+from partita.errors import ConfigurationError
 from partita.store.flows import Flow, run
 from partita.store.store import Store
 
@@ -15,6 +18,17 @@ class ConsumerStore(Store):
     def __init__(self, db: Store) -> None:
         settings: dict[str, Any] = {"sleep": db._sleep, **db._settings}
         super().__init__(db.backend, with_state(db.design), **settings)
+
+    def tables_of(self, consumer: str, names: Sequence[str]) -> list[Table]:
+        """The tables whose changes a consumer handles; they have to be in the design."""
+        known = {each.name: each for each in self.design.tables}
+        for name in names:
+            if name not in known:
+                raise ConfigurationError(
+                    f"consumer {consumer}: table {name!r} is not in design {self.design.name!r}; "
+                    "pass it to prove() too, or open the store with the design of the consumer"
+                )
+        return [known[name] for name in names]
 
     def run(self, flow: Flow[R]) -> R:
         return run(flow, self.backend, self._sleep)

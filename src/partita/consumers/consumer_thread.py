@@ -96,7 +96,7 @@ class ConsumerThread:
             if isinstance(reason, TakenOver):
                 self.lease.is_held = False  # it is read again, and perhaps still this process's
             return 0
-        except Exception as error:  # noqa: BLE001 - the thread must not end
+        except BaseException as error:  # noqa: BLE001 - the thread must not end
             self._failures += 1
             self._has_begun = False
             is_known = isinstance(error, PartitaError | OSError)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 from typing import Protocol
 
@@ -22,7 +23,7 @@ SCANNED = "0"  # the sequence number of an item that existed before its first ch
 _SERVICE = "dynamodb.amazonaws.com"
 
 
-class Delivery(msgspec.Struct, frozen=True, eq=False):
+class Delivery(msgspec.Struct, eq=False):
     """A change on its way to the handlers of one consumer."""
 
     shard: str  # the item itself where the host does not know the shard
@@ -33,12 +34,21 @@ class Delivery(msgspec.Struct, frozen=True, eq=False):
     change: Change[object]
     handlers: tuple[Handler, ...]
     record: Record
+    decode: Callable[[], Change[object]]
+    is_decoded: bool = True  # whether no handler has received `change` yet
     note: Callable[[HandlerTransaction], None] | None = None  # adds what is committed with the change
 
     @property
     def order(self) -> str:
         """The sequence number with as many digits as any other, so that text order is its order."""
         return self.sequence.zfill(SEQUENCE_DIGITS)
+
+    def change_for_handler(self) -> Change[object]:
+        """The change with entities that no other run of a handler has received, and may have edited."""
+        if not self.is_decoded:
+            return self.decode()
+        self.is_decoded = False
+        return self.change
 
     @property
     def is_scanned(self) -> bool:
@@ -73,12 +83,13 @@ class Recognition:
         if model is None or not handlers:
             return None
         item = item_id(self._table.name, stored.keys or {})
+        decode = partial(_change, model, record, item, is_late)
         try:
-            change = _change(model, record, item, is_late)
+            change = decode()
         except StoredItemInvalid:
             return None
         sequence, table = stored.sequence_number or "", self._table.name
-        return Delivery(shard or item, sequence, table, item, model.name, change, handlers, record)
+        return Delivery(shard or item, sequence, table, item, model.name, change, handlers, record, decode)
 
     def _check_images(self, record: Record) -> None:
         """Rejects a record without the images before and after the change."""

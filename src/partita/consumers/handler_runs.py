@@ -16,16 +16,17 @@ from partita.consumers.causes import ConsumerCauses
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Delivery
 from partita.consumers.handler_transaction import DatabaseUnavailable, HandlerTransaction, ReadChanged, TakenOver
-from partita.errors import RetriesExhausted
+from partita.errors import InvalidTransaction, RetriesExhausted
 
 T = TypeVar("T")
 
+MAX_WRITES = 98  # of DynamoDB's 100: a parked change is removed in the same transaction, and the next one released
 MAX_RUNS = 30  # of a handler whose reads have changed
 SLOW_SECONDS = 0.001  # of a handler: several run at the same time
 _MEMORY = 0.8  # of the time that a handler takes: its part that is remembered after another run
 
 # A handler that ends its program, or is cancelled, has failed; the worker goes on.
-FAILURES = (Exception, SystemExit, asyncio.CancelledError)
+FAILURES = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
 
 
 class HandlerRuns:
@@ -76,14 +77,17 @@ class HandlerRuns:
         for _ in self._deliveries():
             transaction = self._transaction(delivery)
             for handler in delivery.handlers:
-                outcome = handler.function(delivery.change, transaction)
+                outcome = handler.function(delivery.change_for_handler(), transaction)
                 if inspect.isawaitable(outcome):
                     self._await(_awaited(outcome))
         self._note(time.perf_counter() - begun)
-        return transaction
+        return _ended(transaction)
 
     def outcomes(self, deliveries: Sequence[Delivery]) -> Iterator[HandlerTransaction | BaseException]:
-        """The transactions of changes of different items, in their order; its error for one that has failed."""
+        """The transactions of changes of different items, in their order; its error for one that has failed.
+
+        It ends early where handlers that run one after the other turn out to be slow.
+        """
         if self._parallel > 1 and len(deliveries) > 1 and not self.are_quick:
             yield from self._await(self._run_all(deliveries))
             return
@@ -94,6 +98,8 @@ class HandlerRuns:
             except FAILURES as error:
                 found = error
             yield found
+            if not self.are_quick:
+                return
 
     def close(self) -> None:
         if self._runner is not None:
@@ -109,12 +115,14 @@ class HandlerRuns:
             transaction = self._transaction(delivery)
             try:
                 for handler in delivery.handlers:
+                    change = delivery.change_for_handler()
                     if handler.is_async:
-                        outcome = handler.function(delivery.change, transaction)
+                        outcome = handler.function(change, transaction)
                     else:
-                        outcome = await asyncio.to_thread(handler.function, delivery.change, transaction)
+                        outcome = await asyncio.to_thread(handler.function, change, transaction)
                     if inspect.isawaitable(outcome):
                         await outcome
+                transaction = _ended(transaction)
             except FAILURES as error:
                 return error
             self._note(time.perf_counter() - begun)
@@ -134,6 +142,16 @@ class HandlerRuns:
             threads = ThreadPoolExecutor(self._parallel, thread_name_prefix="partita-handler")
             self._runner.get_loop().set_default_executor(threads)
         return self._runner.run(outcome)
+
+
+def _ended(transaction: HandlerTransaction) -> HandlerTransaction:
+    """The transaction of handlers that have ended; a handler that has kept it can write no more."""
+    if transaction.size > MAX_WRITES:
+        raise InvalidTransaction(
+            f"the handlers of a change have {transaction.size} writes, checks and reads; DynamoDB takes 100 in a "
+            f"transaction, and {100 - MAX_WRITES} are the consumer's own progress; write the rest later, in a job"
+        )
+    return transaction.ended()
 
 
 async def _awaited(outcome: Awaitable[T]) -> T:

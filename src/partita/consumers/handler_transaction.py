@@ -148,6 +148,12 @@ class HandlerTransaction(Transaction):
                 raise TakenOver(consumer) from None
             raise
 
+    def ended(self) -> "HandlerTransaction":
+        """A transaction with the same writes; this one takes no more, if a handler has kept it."""
+        found = HandlerTransaction(self._db)
+        found.include(self)
+        return found
+
     def include(self, other: "HandlerTransaction") -> bool:
         """Moves the writes of another transaction here; false, and nothing is moved, where both write one item."""
         if not self._writes.keys().isdisjoint(other._writes):
@@ -155,6 +161,7 @@ class HandlerTransaction(Transaction):
         self._writes |= other._writes
         self._steps += other._steps
         other._steps = []
+        other._has_ended = True
         self.reads += other.reads
         return True
 

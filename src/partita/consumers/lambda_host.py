@@ -61,9 +61,9 @@ class LambdaHost:
         self._parking = Parking(self._db, consumer)
         self._runs = HandlerRuns(self._db)
         self._has_begun = False
-        tables = {each.name: each for each in self._db.design.tables}
         self._recognitions = {
-            self._db.table_name(name): Recognition(consumer, tables[name]) for name in consumer.tables
+            self._db.table_name(each.name): Recognition(consumer, each)
+            for each in self._db.tables_of(consumer.name, consumer.tables)
         }
 
     def __call__(self, event: dict[str, Any], context: object = None) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from partita.consumers.state import ChangePart, DeadLetter, ParkedChange
 from partita.consumers.stream_reader import decoded_record, encoded_record
 from partita.design.conditions import F
 from partita.design.reads import Get
+from partita.dynamodb.limits import TRANSACTION_ACTIONS
 from partita.dynamodb.stream_shapes import Record
 
 PART_BYTES = 300_000
@@ -45,8 +46,9 @@ class Parking:
         self._has_late = False  # whether dead letters are retried: later changes of their items do not wait
         self._timer = timer
         self._loaded_at = 0.0
-        tables = {each.name: each for each in db.design.tables}
-        self._recognitions = {name: Recognition(consumer, tables[name]) for name in consumer.tables}
+        self._recognitions = {
+            each.name: Recognition(consumer, each) for each in db.tables_of(consumer.name, consumer.tables)
+        }
 
     def load(self) -> None:
         """Notes which items have parked changes."""
@@ -120,7 +122,7 @@ class Parking:
             self._drop(letter, state.dead_letter(name, letter.sequence, letter.shard), table, since)
 
     def _drop(self, given: ParkedChange | DeadLetter, key: Get[Any], table: str, since: datetime) -> None:
-        if given.table != table or not int(given.sequence) or written_at(self._record(given)) < since:
+        if given.table != table or not int(given.sequence) or written_at(stored_record(self._db, given)) < since:
             return
         whole = HandlerTransaction(self._db)
         whole.delete(key)
@@ -201,10 +203,14 @@ class Parking:
     def _finish(self, whole: HandlerTransaction, parked: ParkedChange) -> None:
         """Commits the effects of a parked change and removes it; the next one of its item is due."""
         whole.delete(self._key(parked), when=F.tries == parked.tries)
-        for number in range(parked.parts):
-            whole.delete(state.change_part(parked.consumer, parked.shard, parked.sequence, number))
         is_last = self._release_next(whole, parked)
+        parts = [state.change_part(parked.consumer, parked.shard, parked.sequence, at) for at in range(parked.parts)]
+        fits = whole.size + len(parts) <= TRANSACTION_ACTIONS
+        for each in parts if fits else ():
+            whole.delete(each)
         whole.commit_as_owner(self._consumer.name, ParkedChange)
+        for each in () if fits else parts:
+            self._db.delete(each)
         if is_last:
             self._items.discard(parked.item)
 
@@ -221,11 +227,7 @@ class Parking:
         recognition = self._recognitions.get(parked.table)
         if recognition is None:
             return None
-        return recognition.delivery(parked.shard, self._record(parked), is_late=parked.is_late)
-
-    def _record(self, given: ParkedChange | DeadLetter) -> Record:
-        parts = self._db(state.change_parts(given.consumer, given.shard, given.sequence), consistent=True)
-        return decoded_record(zlib.decompress(b"".join(each.data for each in parts)))
+        return recognition.delivery(parked.shard, stored_record(self._db, parked), is_late=parked.is_late)
 
     def _key(self, parked: ParkedChange) -> Get[ParkedChange]:
         return state.parked_change(parked.consumer, parked.item, parked.sequence)
@@ -235,6 +237,12 @@ class Parking:
         most: timedelta = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(tries - 1, 20))
         jitter: float = 0.5 + self._db.context.random() / 2
         return most * jitter
+
+
+def stored_record(db: ConsumerStore, given: ParkedChange | DeadLetter) -> Record:
+    """The record of a change that is parked or was given up."""
+    parts = db(state.change_parts(given.consumer, given.shard, given.sequence), consistent=True)
+    return decoded_record(zlib.decompress(b"".join(each.data for each in parts)))
 
 
 def log_given_up(consumer: str, sequence: str, tries: int, error: BaseException) -> None:

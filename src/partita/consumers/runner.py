@@ -33,6 +33,7 @@ REPORT_SECONDS = 60.0  # between two reports that a consumer triggers itself
 MAX_SKIPPED = 1000  # records, until the position after them is stored at once
 MAX_ACTIONS = 90  # in a transaction of several changes: DynamoDB takes 100, and invariants may add some
 
+_NOT_RUN = object()
 _log = logging.getLogger("partita.consumers")
 
 
@@ -77,8 +78,8 @@ class ConsumerRunner:
             self._runs = HandlerRuns(self.db, parallel, causes=self.causes)
         else:
             self._runs = HandlerRuns(self.db, 1, lambda: faults.deliveries(consumer.name), self.causes)
-        tables = {each.name: each for each in self.db.design.tables}
-        self._tables = [TableSources(self.db, consumer, tables[name], timer, pages) for name in consumer.tables]
+        tables = self.db.tables_of(consumer.name, consumer.tables)
+        self._tables = [TableSources(self.db, consumer, each, timer, pages) for each in tables]
 
     def take_over(self) -> None:
         """Begins where the consumer stands; from now on, no other process can move it."""
@@ -178,23 +179,34 @@ class ConsumerRunner:
 
     def _handle_all(self, checkpoint: Checkpoint, deliveries: list[Delivery]) -> None:
         """Handles changes in their order, those of different items together."""
-        waiting: dict[str, Delivery] = {}
-        together = self._together if self._runs.are_quick else min(self._together, MAX_PARALLEL)
-        for delivery in deliveries:
-            if len(waiting) == together or delivery.item in waiting:
-                self._handle_together(checkpoint, list(waiting.values()))
-                waiting = {}
-            waiting[delivery.item] = delivery
-        self._handle_together(checkpoint, list(waiting.values()))
+        done = 0
+        while done < len(deliveries):
+            done += self._handle_together(checkpoint, self._group(deliveries, done))
 
-    def _handle_together(self, checkpoint: Checkpoint, deliveries: list[Delivery]) -> None:
-        """Commits as many changes of different items together as fit; alone those that fail or wait."""
+    def _group(self, deliveries: list[Delivery], start: int) -> list[Delivery]:
+        """The next changes of different items, as many as are handled together."""
+        together = self._together if self._runs.are_quick else min(self._together, MAX_PARALLEL)
+        found: dict[str, Delivery] = {}
+        for delivery in deliveries[start : start + together]:
+            if delivery.item in found:
+                break
+            found[delivery.item] = delivery
+        return list(found.values())
+
+    def _handle_together(self, checkpoint: Checkpoint, deliveries: list[Delivery]) -> int:
+        """Commits as many changes of different items together as fit; alone those that fail or wait.
+
+        Returns how many it has handled: the first ones, where handlers turn out to be slow.
+        """
         self._check_running()
         free = [each for each in deliveries if not self.parking.holds(each.item)]
         outcomes = self._runs.outcomes(free)
         batch = _Batch(HandlerTransaction(self.db), [])
-        for delivery in deliveries:
-            outcome = None if self.parking.holds(delivery.item) else next(outcomes)
+        for handled, delivery in enumerate(deliveries):
+            outcome = None if self.parking.holds(delivery.item) else next(outcomes, _NOT_RUN)
+            if outcome is _NOT_RUN:
+                self._commit(checkpoint, batch)
+                return handled
             if isinstance(outcome, HandlerTransaction) and batch.add(delivery, outcome):
                 continue
             self._commit(checkpoint, batch)
@@ -206,6 +218,7 @@ class ConsumerRunner:
             self._handle_alone(checkpoint, delivery, error)
             batch = _Batch(HandlerTransaction(self.db), [])
         self._commit(checkpoint, batch)
+        return len(deliveries)
 
     def _commit(self, checkpoint: Checkpoint, batch: "_Batch") -> None:
         """Commits changes together; each half of them if that fails."""
@@ -221,8 +234,8 @@ class ConsumerRunner:
                 self._handle_alone(checkpoint, batch.deliveries[0])
                 return
             half = len(batch.deliveries) // 2
-            self._handle_together(checkpoint, batch.deliveries[:half])
-            self._handle_together(checkpoint, batch.deliveries[half:])
+            self._handle_all(checkpoint, batch.deliveries[:half])
+            self._handle_all(checkpoint, batch.deliveries[half:])
 
     def _handle_alone(self, checkpoint: Checkpoint, delivery: Delivery, error: BaseException | None = None) -> None:
         """Commits one change, or parks it: behind another change of its item, or after a failure."""

@@ -33,6 +33,7 @@ from partita.errors import AlreadyExists, ConditionFailed, ConfigurationError, N
 
 REFRESH_SECONDS = 60.0  # between two looks for new shards; an ended shard is followed by one at once
 REFRESH_SECONDS_WITHOUT_SHARDS = 5.0
+LOOK_SECONDS = 5.0  # between two looks whether a replay was ordered
 CLOCK_MARGIN = timedelta(minutes=2)  # DynamoDB Local records whole minutes, and clocks differ
 
 Key = tuple[str, str]  # a stream, and a shard of it
@@ -164,6 +165,7 @@ class TableShards:
         self._timer = timer
         self._pages = pages
         self._refresh_at = 0.0
+        self._look_at = 0.0
         self._get_progress = state.table_progress(consumer.name, table.name)
         self._ended: set[Key] = set()
         self.progress = TableProgress(consumer=consumer.name, table=table.name, begun_at=db.now())
@@ -182,7 +184,7 @@ class TableShards:
         for key in self._known_positions():
             found = self._take(*key)
             with self._db.change(state.position(found.consumer, *key), when=F.epoch == found.epoch) as draft:
-                draft.sequence, draft.at, draft.has_ended, draft.done = "", None, False, {}
+                draft.sequence, draft.begin, draft.at, draft.has_ended, draft.done = "", "", None, False, {}
 
     def end_replay(self, since: datetime) -> None:
         with self._db.change(self._get_progress, system_change=True) as draft:
@@ -193,6 +195,9 @@ class TableShards:
         """Looks for new shards when one has ended, and now and then; true if some were opened."""
         ended = [each for each in self.open if each.position.has_ended]
         if not ended and self._timer() < self._refresh_at:
+            if self._timer() >= self._look_at:
+                self._look_at = self._timer() + LOOK_SECONDS
+                self._check_owner(self._known_positions())
             return False
         self.open = [each for each in self.open if not each.position.has_ended]
         self._ended |= {(each.position.stream, each.position.shard) for each in ended}
@@ -220,6 +225,7 @@ class TableShards:
         self._forget(known, listed)
         pause = REFRESH_SECONDS if self.open else REFRESH_SECONDS_WITHOUT_SHARDS
         self._refresh_at = self._timer() + pause
+        self._look_at = self._timer() + LOOK_SECONDS
         return len(self.open) > before
 
     def _check_owner(self, known: dict[Key, Position]) -> None:
@@ -254,7 +260,10 @@ class TableShards:
 
     def _opened(self, stream: TableStream, key: Key) -> OpenShard:
         position = self._take(*key)
-        return OpenShard(position, stream.read(position.shard, position.sequence))
+        opened = OpenShard(position, stream.read(position.shard, position.sequence))
+        if position.begin and not position.sequence:
+            opened.reader.start_at(position.begin)
+        return opened
 
     def _take(self, stream: str, shard: str) -> Position:
         """The stored position of a shard, taken over; a new one is before the first record."""
@@ -334,7 +343,7 @@ class TableShards:
             last = {name: max(found.done.get(name, ""), found.sequence, key=_number) for name in done}
             with self._db.change(state.position(found.consumer, *key), when=F.epoch == found.epoch) as draft:
                 draft.done = {name: sequence for name, sequence in last.items() if sequence}
-                draft.sequence, draft.at, draft.has_ended = "", None, False
+                draft.sequence, draft.begin, draft.at, draft.has_ended = "", "", None, False
 
     def _begin_now(self) -> None:
         """Opens the last shards after their present records; the others are not read."""
@@ -348,9 +357,18 @@ class TableShards:
                 self._note_ended(stream.arn, shard)
                 continue
             opened = self._opened(stream, (stream.arn, shard))
-            if not opened.position.sequence:
-                opened.reader.start_now()
+            if not opened.position.sequence and not opened.position.begin:
+                self._store_begin(opened)
             self.open.append(opened)
+
+    def _store_begin(self, opened: OpenShard) -> None:
+        """Stores where a shard begins, so that a process that takes over begins there, too."""
+        position, iterator = opened.position, opened.reader.iterator_of_now()
+        get = state.position(position.consumer, position.stream, position.shard)
+        with self._db.change(get, when=F.epoch == position.epoch, system_change=True) as draft:
+            draft.begin = iterator
+        position.begin = iterator
+        opened.reader.start_at(iterator)
 
     def _note_ended(self, stream: str, shard: str) -> None:
         with suppress(AlreadyExists):  # another process has begun at the same time

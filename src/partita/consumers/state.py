@@ -62,6 +62,7 @@ class Position(Entity, table=table, key=("CONSUMER#{consumer}", "POSITION#{strea
     shard: str
     table: str
     sequence: str = ""
+    begin: str = ""  # the iterator of a consumer that begins now, while it has no sequence number
     at: datetime | None = None  # when the change at `sequence` was written
     epoch: int = 0
     has_ended: bool = False

@@ -6,7 +6,12 @@ import msgspec
 
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.stream_pages import RecordPage, SharedPages
-from partita.dynamodb.exceptions import ExpiredIteratorException, ResourceNotFoundException, TrimmedDataAccessException
+from partita.dynamodb.exceptions import (
+    ExpiredIteratorException,
+    ResourceNotFoundException,
+    TrimmedDataAccessException,
+    ValidationException,
+)
 from partita.dynamodb.requests import DescribeTable, Request
 from partita.dynamodb.stream_shapes import DescribeStream, GetRecords, GetShardIterator, ListStreams, Record, Shard
 from partita.errors import ConfigurationError
@@ -89,13 +94,18 @@ class ShardReader:
         self._after = after
         self._from_oldest = not after
         self._iterator: str | None = None
+        self._is_stored = False  # whether the iterator was stored, perhaps for another copy of the table
         self._pages = stream.pages
         self.has_ended = False
         self.has_lost = False
 
-    def start_now(self) -> None:
-        """Leaves out the records that exist already."""
-        self._iterator = self._request_iterator("LATEST")
+    def iterator_of_now(self) -> str:
+        """An iterator that leaves out the records that exist already, for `start_at`."""
+        return self._request_iterator("LATEST") or ""
+
+    def start_at(self, iterator: str) -> None:
+        """Begins with an iterator; with the oldest record, if it has expired."""
+        self._iterator, self._is_stored = iterator or None, True
         self._pages = None  # its first page is not that after a sequence number
 
     def rewind(self, after: str) -> None:
@@ -127,9 +137,15 @@ class ShardReader:
                 self._iterator = None
             except TrimmedDataAccessException:
                 self._iterator, self._from_oldest, has_lost = None, True, True
-            except ResourceNotFoundException:  # the shard has expired with all its records
-                return RecordPage([], None, has_ended=True, has_lost=True)
+            except (ValidationException, ResourceNotFoundException) as rejection:
+                if self._is_stored:
+                    self._iterator, self._is_stored = None, False
+                elif isinstance(rejection, ResourceNotFoundException):  # the shard has expired with all its records
+                    return RecordPage([], None, has_ended=True, has_lost=True)
+                else:
+                    raise
             else:
+                self._is_stored = False
                 following = reply.next_shard_iterator
                 records = self._new_ones(reply.records or [])
                 return RecordPage(records, following, has_ended=following is None, has_lost=has_lost)
