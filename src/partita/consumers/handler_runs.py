@@ -22,7 +22,8 @@ T = TypeVar("T")
 
 MAX_WRITES = 98  # of DynamoDB's 100: a parked change is removed in the same transaction, and the next one released
 MAX_RUNS = 30  # of a handler whose reads have changed
-SLOW_SECONDS = 0.001  # of a handler: several run at the same time
+SLOW_SECONDS = 0.002  # of a handler: several run at the same time
+GROUP_SECONDS = 0.05  # of handlers that run one after the other, before their effects are committed
 _MEMORY = 0.8  # of the time that a handler takes: its part that is remembered after another run
 
 # A handler that ends its program, or is cancelled, has failed; the worker goes on.
@@ -86,11 +87,12 @@ class HandlerRuns:
     def outcomes(self, deliveries: Sequence[Delivery]) -> Iterator[HandlerTransaction | BaseException]:
         """The transactions of changes of different items, in their order; its error for one that has failed.
 
-        It ends early where handlers that run one after the other turn out to be slow.
+        It ends early where handlers that run one after the other take long together.
         """
         if self._parallel > 1 and len(deliveries) > 1 and not self.are_quick:
             yield from self._await(self._run_all(deliveries))
             return
+        until = time.perf_counter() + GROUP_SECONDS
         for each in deliveries:
             found: HandlerTransaction | BaseException
             try:
@@ -98,7 +100,7 @@ class HandlerRuns:
             except FAILURES as error:
                 found = error
             yield found
-            if not self.are_quick:
+            if time.perf_counter() > until:
                 return
 
     def close(self) -> None:

@@ -196,7 +196,7 @@ class ConsumerRunner:
     def _handle_together(self, checkpoint: Checkpoint, deliveries: list[Delivery]) -> int:
         """Commits as many changes of different items together as fit; alone those that fail or wait.
 
-        Returns how many it has handled: the first ones, where handlers turn out to be slow.
+        Returns how many it has handled: only the first ones, where the handlers take long.
         """
         self._check_running()
         free = [each for each in deliveries if not self.parking.holds(each.item)]
