@@ -5,6 +5,7 @@ The queries that an embedder misses are printed by `--misses`, of the tuning hal
 
 import argparse
 
+from bench.matching import morphemes
 from bench.matching.labelled_set import HELD_OUT, TUNING, labelled_parts, labelled_queries
 from bench.matching.recall import Search, by_meaning, by_words, recall, recall_by_group
 from partita.embeddings import Glossary, OfflineEmbedder
@@ -13,12 +14,19 @@ MIN_RECALL, MIN_ADVANTAGE = 0.8, 0.1
 
 
 def searches() -> dict[str, Search]:
-    return {
+    found = {
         "full text": by_words(),
         "offline embedder, 256 dimensions": by_meaning(OfflineEmbedder()),
         "offline embedder, 512 dimensions": by_meaning(OfflineEmbedder(512)),
         "256 dimensions, without the glossary": by_meaning(OfflineEmbedder(glossary=Glossary({}))),
     }
+    if morphemes.IS_INSTALLED:
+        found |= {
+            "full text over morphemes (kiwipiepy)": morphemes.by_morphemes(),
+            "256 dimensions, over morphemes": by_meaning(morphemes.MorphemeEmbedder(beside=False)),
+            "256 dimensions, over text and morphemes": by_meaning(morphemes.MorphemeEmbedder(beside=True)),
+        }
+    return found
 
 
 def table(found: dict[str, Search]) -> str:
