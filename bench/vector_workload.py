@@ -37,10 +37,18 @@ TABLE: dict[str, Any] = {
 }
 
 
+def _numbers(count: int) -> list[WireItem]:
+    """Small numbers, with the digits of a 32-bit float."""
+    chance = random.Random("numbers")
+    return [{"N": f"{chance.gauss(0, 0.06):.8g}"} for _ in range(count)]
+
+
+_POOL = _numbers(20_000)
+
+
 def vector(seed: str) -> list[WireItem]:
-    """A vector of small numbers, with the digits of a 32-bit float."""
-    chance = random.Random(seed)
-    return [{"N": f"{chance.gauss(0, 0.06):.8g}"} for _ in range(DIMENSIONS)]
+    """A vector of numbers of the pool, which is faster than new ones and as random."""
+    return random.Random(seed).choices(_POOL, k=DIMENSIONS)
 
 
 def item(number: int) -> WireItem:

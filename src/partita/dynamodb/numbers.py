@@ -1,6 +1,7 @@
 """DynamoDB's numbers: exact decimals of up to 38 digits, in one canonical text form."""
 
 import re
+from contextlib import suppress
 from decimal import Decimal
 from functools import lru_cache
 
@@ -104,11 +105,18 @@ def measured_numbers(texts: list[str]) -> tuple[list[str], int]:
     (12, (['1', '0'], 3))
     """
     joined = ",".join(texts) + ","
+    if "e" in joined or "E" in joined:  # a few small numbers among many
+        with suppress(ValidationException):  # raised below, after that of an earlier number
+            texts = [canonical_number(text) if "e" in text or "E" in text else text for text in texts]
+            joined = ",".join(texts) + ","
     if joined.count(",") != len(texts) or not _ALL_CANONICAL(joined):
         texts = [canonical_number(text) for text in texts]
         joined = ",".join(texts) + ","
     unsigned = joined.replace("-", "").split(",")[:-1]
-    sizes = [(len(text) + 1) >> 1 if text[:2] == "0." and text[2:4] != "00" else number_size(text) for text in unsigned]
+    sizes = [
+        ((len(text) + 1) >> 1) - (text[2:4] == "00") if text[:2] == "0." and text[2:6] != "0000" else number_size(text)
+        for text in unsigned
+    ]
     return texts, sum(sizes) + joined.count("-")
 
 

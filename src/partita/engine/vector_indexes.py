@@ -25,6 +25,7 @@ from partita.storage.contract import Reader, Row, Write
 
 LOG_RECORDS = 10_000  # that trimming keeps; a process that is further behind loads all rows again
 _NUMBER_BYTES = 8
+_CHECKED_NUMBERS = 32_768  # of vectors that are remembered between the check and the write of their items
 
 _encode = msgspec.json.encode
 
@@ -77,7 +78,7 @@ class StoredVectorIndex:
         self.hash = next((each for each in self.schema if each.is_hash), None)
         self.vector_bytes = record.dimensions * FLOAT_BYTES
         self.watched = frozenset([self.attribute, *(each.name for each in self.schema)])
-        self._last: tuple[AttributeValue | None, bytes | None] = (None, None)
+        self._checked: dict[int, tuple[AttributeValue, bytes]] = {}
         self._vector_size = self.vector_bytes + text_size(self.attribute)
         self._projects_all = record.projection.projection_type == "ALL"
         included = record.projection.non_key_attributes or []
@@ -90,8 +91,8 @@ class StoredVectorIndex:
         """Raises DynamoDB's error for an item that the index cannot have; `touched` are the attributes of an update."""
         vector = item.get(self.attribute)
         is_checked = touched is None or self.attribute in touched
-        if vector is not None and is_checked and self._vector(vector) is None:
-            raise vector_error(self.attribute, vector, self.dimensions, self.name)
+        if vector is not None and is_checked:
+            self._check_vector(vector)
         for element in self.schema:
             value = item.get(element.name)
             if value is not None and (touched is None or element.name in touched):
@@ -132,13 +133,19 @@ class StoredVectorIndex:
             Row(self._entry_size(item), vector + (_encode(values) if values else b"")),
         )
 
+    def _check_vector(self, value: AttributeValue) -> None:
+        """Raises DynamoDB's error for a value that is not a vector; one that is will be stored soon."""
+        found = vector_of(value, self.dimensions)
+        if found is None:
+            raise vector_error(self.attribute, value, self.dimensions, self.name)
+        if len(self._checked) * self.dimensions >= _CHECKED_NUMBERS:
+            self._checked = {}  # of requests that were rejected for another reason
+        self._checked[id(value)] = value, found
+
     def _vector(self, value: AttributeValue | None) -> bytes | None:
-        """The vector of a value; that of the last one is remembered, since a write checks and stores the same value."""
-        last, found = self._last
-        if value is None or last is not value:
-            found = vector_of(value, self.dimensions)
-            self._last = value, found
-        return found
+        """The vector of a value; where a write has just checked the same value, it is known."""
+        value_again, found = self._checked.pop(id(value), (None, None))
+        return found if value is not None and value_again is value else vector_of(value, self.dimensions)
 
     def _has_type(self, item: Item, element: SearchAttribute) -> bool:
         value = item.get(element.name)
