@@ -9,6 +9,7 @@
         page=Path(__file__).with_name("page.md"),
         consumers="shop.consumers",
         jobs="shop.jobs:jobs",
+        demo="shop.demo",
     )
 
 A part is the object itself or a reference, `module` or `module:attribute`, which is imported on first use: proving a
@@ -55,6 +56,21 @@ class SeedData(Protocol):
         ...
 
 
+class Demo(Protocol):
+    """What `partita serve` shows of a system with demo data: a module or an object with these two functions."""
+
+    def prepare(self, db: "Store", address: str) -> None:
+        """Gives the system something to do, before its consumers and jobs start; it may be called again.
+
+        The server listens at the address.
+        """
+        ...
+
+    def sight(self, db: "Store", address: str) -> str | None:
+        """A line that says what the system has done, and where to look at it; None until it is there."""
+        ...
+
+
 class System:
     """A design by a name, with its API, demo data, adoption and page where it has them."""
 
@@ -69,6 +85,7 @@ class System:
         page: Path | None = None,
         consumers: "Sequence[Consumer] | Consumer | str | None" = None,
         jobs: "Jobs | str | None" = None,
+        demo: Demo | str | None = None,
     ) -> None:
         """`adopt` migrates data that other code has stored; without it `Store.adopt` does. `page` is Markdown."""
         self.name = name
@@ -79,6 +96,7 @@ class System:
         self._page = page
         self._consumers = consumers
         self._jobs = jobs
+        self._demo = demo
 
     def __repr__(self) -> str:
         return f"System({self.name!r})"
@@ -161,6 +179,14 @@ class System:
         if not isinstance(loaded, Jobs):
             raise self._wrong_part("jobs", loaded, "a Jobs, as module:attribute")
         return loaded
+
+    @cached_property
+    def demo(self) -> Demo | None:
+        """What to show of the system with demo data, if it has any."""
+        demo: Demo | None = self._load(self._demo)
+        if demo is not None and not (hasattr(demo, "prepare") and hasattr(demo, "sight")):
+            raise self._wrong_part("demo", demo, "a module with prepare(db, address) and sight(db, address)")
+        return demo
 
     @cached_property
     def page(self) -> str:

@@ -143,6 +143,7 @@ def serve(
         served,
         on,
         at,
+        address,
         verifier,
         ready,
         sources=sources,
@@ -177,6 +178,7 @@ def run(
     systems: "Sequence[System]",
     address: str,
     at: "socket",
+    endpoint: str,
     verifier: "Verifier",
     ready: "Callable[[list[OpenSystem]], None]",
     *,
@@ -191,6 +193,7 @@ def run(
     import asyncio
     from contextlib import ExitStack, asynccontextmanager
 
+    from partita.cli.demo_tour import DemoTour
     from partita.cli.open_systems import open_systems
     from partita.cli.work import at_work, metrics_endpoint
     from partita.connect import connect, connect_async
@@ -204,6 +207,7 @@ def run(
     opened = open_systems(backend, systems)
     uvicorn_server.listen(at)
     ready(opened)
+    tour = DemoTour(opened, endpoint) if demo_token is not None and works else None
     apis = [each.system.api for each in opened]
     rest = RestApplication(
         apis,
@@ -226,6 +230,8 @@ def run(
                 await asyncio.to_thread(working.close)  # consumers and jobs end before the database is closed
 
     with ExitStack() as working:
+        if tour is not None:
+            working.enter_context(tour)
         sources_of_metrics = [working.enter_context(at_work(each, runs=works)) for each in opened]
         uvicorn_server.serve(
             protocol,

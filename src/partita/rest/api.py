@@ -11,6 +11,7 @@ def like(service: Press, user_id: str, post_id: str) -> None:
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
@@ -107,10 +108,22 @@ class Api(Generic[S]):
     # From the design
 
     def expose_get(
-        self, path: str, pattern: Pattern[Any, Any], *, who: Rule = anyone, name: str = "", cache: str = ""
+        self,
+        path: str,
+        pattern: Pattern[Any, Any],
+        *,
+        who: Rule = anyone,
+        name: str = "",
+        cache: str = "",
+        on_read: Callable[[S, Any], object] | None = None,
     ) -> None:
-        """GET of one entity, with its ETag."""
-        self._add(pattern_routes.reading(path, pattern, who, len(self._declared), name, cache))
+        """GET of one entity, with its ETag.
+
+        `on_read` gets the service and the entity at each GET, also one that is answered from a cache of this process.
+        It runs on the event loop, so it must not wait: it counts, and a background job writes.
+        """
+        route = pattern_routes.reading(path, pattern, who, len(self._declared), name, cache)
+        self._add(replace(route, on_read=on_read))
 
     def expose_get_many(
         self, path: str, pattern: Pattern[Any, Any], *, who: Rule = anyone, name: str = "", cache: str = ""

@@ -219,6 +219,8 @@ class RequestHandler:
             key = state.headers.get(HEADER) if route.method == "POST" else None
             if key is None:
                 result = await asyncio.to_thread(route.run, call)
+                if line.method == "GET":
+                    _note_read(mounted, route, result)
                 return response_for(mounted, route, result, state.headers, state.root).with_length()
 
             def run() -> Response:
@@ -238,10 +240,14 @@ class RequestHandler:
         if recorded is None or state.line.method != "GET" or not recorded.is_of_this_thread():
             parsed, caller = self._resolve(state, tail)
             state.call = call = _route_call(mounted, mounted.db, parsed, caller, None, state.headers)
-            return response_for(mounted, parsed.route, parsed.route.run(call), state.headers, state.root)
+            result = parsed.route.run(call)
+            if state.line.method == "GET":
+                _note_read(mounted, parsed.route, result)
+            return response_for(mounted, parsed.route, result, state.headers, state.root)
         version = recorded.version()
         cached = self._cached_reply(mounted, state, version)
         if cached is not None:
+            _note_read(mounted, cached.route, cached.reply)
             return response_for(mounted, cached.route, cached.reply, state.headers, state.root)
         parsed, caller = self._resolve(state, tail)
         state.call = call = _route_call(mounted, recorded.db, parsed, caller, None, state.headers)
@@ -250,6 +256,7 @@ class RequestHandler:
         if isinstance(result, JsonReply) and result.cacheable and (reads := recorded.take_reads()).is_complete:
             cached = CachedReply(result, parsed.route, call.arguments, version, reads, call.expiry.second)
             mounted.reply_cache.put(state.line[1:], cached, len(result.body) + reads.size)
+        _note_read(mounted, parsed.route, result)
         return response_for(mounted, parsed.route, result, state.headers, state.root)
 
     def _resolve(self, state: RequestState, tail: str) -> tuple[ParsedAddress, Caller]:
@@ -289,6 +296,12 @@ class RequestHandler:
             what = f"no API {name!r}" if name else f"nothing at {state.root}{path}"
             raise Problem(404, "not-found", f"there is {what}; {here} lists {', '.join(self.apis)}")
         return mounted, tail
+
+
+def _note_read(mounted: MountedApi, route: Route, result: Any) -> None:
+    """A GET was answered with an entity."""
+    if route.on_read is not None and isinstance(result, JsonReply):
+        route.on_read(mounted.service, result.entity)
 
 
 def _parse_address(route: Route, values: list[str], caller: Caller, query: bytes) -> ParsedAddress:

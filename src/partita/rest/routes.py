@@ -106,6 +106,7 @@ class Route:
     location: str | None = None  # of the created entity: "/posts/{post_id}", from the attributes of the reply
     naming: Callable[[str], str] = snake_case  # of attributes in requests and replies
     events: Any = None  # the entity whose changes are sent as events
+    on_read: Callable[[Any, Any], object] | None = None  # gets the service and the entity of each GET, cached or not
 
     @property
     def segments(self) -> tuple[str, ...]:

@@ -11,5 +11,6 @@ system = System(
     seed="partita_systems.blog.seed",
     adopt="partita_systems.blog.adoption:adopt",
     consumers="partita_systems.blog.consumers",
+    demo="partita_systems.blog.demo",
     page=Path(__file__).with_name("page.md"),
 )

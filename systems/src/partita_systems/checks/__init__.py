@@ -12,5 +12,6 @@ system = System(
     adopt="partita_systems.checks.adoption:adopt",
     consumers="partita_systems.checks.consumers",
     jobs="partita_systems.checks.jobs:jobs",
+    demo="partita_systems.checks.demo",
     page=Path(__file__).with_name("page.md"),
 )

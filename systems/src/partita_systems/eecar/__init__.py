@@ -12,5 +12,6 @@ system = System(
     adopt="partita_systems.eecar.adoption:adopt",
     consumers="partita_systems.eecar.consumers",
     jobs="partita_systems.eecar.jobs:jobs",
+    demo="partita_systems.eecar.demo",
     page=Path(__file__).with_name("page.md"),
 )

@@ -5,10 +5,8 @@ one write per batch, reads never write, and hits that a process has not written 
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from threading import Lock
 from typing import Any
 from unicodedata import normalize
 
@@ -16,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from partita import AlreadyExists, NotFound, Store
+from partita_systems.batched_counts import BatchedCounts
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import ANY, Category, catalogue_of
 from partita_systems.service_base import MakeId, ServiceBase
@@ -37,8 +36,7 @@ def query_hash(text: str, conditions: Mapping[str, Any], embedding_model: str, r
 class Matches(ServiceBase):
     def __init__(self, db: Store, make_id: MakeId) -> None:
         super().__init__(db, make_id)
-        self._hits: Counter[str] = Counter()
-        self._lock = Lock()
+        self._hits = BatchedCounts(self._add_hits)
 
     def catalogue_versions(self, categories: Iterable[Category] = ()) -> dict[str, int]:
         """The current versions of these categories, or of `ANY`: read before matching, and cached with the match."""
@@ -104,8 +102,7 @@ class Matches(ServiceBase):
         found = self.db(d.match(query_hash))
         if found is None or self._is_stale(found):
             return None
-        with self._lock:
-            self._hits[query_hash] += 1
+        self._hits.add(query_hash)
         return found
 
     def _is_stale(self, match: d.Match) -> bool:
@@ -114,15 +111,8 @@ class Matches(ServiceBase):
 
     def write_hits(self) -> int:
         """Write the counted hits; returns the number of matches with hits. Hits that fail stay counted."""
-        with self._lock:
-            batch, self._hits = self._hits, Counter()
-        matches = len(batch)
-        try:
-            while batch:
-                query_hash, hits = batch.popitem()
-                with suppress(NotFound), self.db.change(d.match(query_hash), system_change=True) as draft:
-                    draft.hit_count += hits
-        finally:
-            with self._lock:
-                self._hits.update(batch)
-        return matches
+        return self._hits.flush()
+
+    def _add_hits(self, query_hash: str, hits: int) -> None:
+        with suppress(NotFound), self.db.change(d.match(query_hash), system_change=True) as draft:
+            draft.hit_count += hits

@@ -12,5 +12,6 @@ system = System(
     adopt="partita_systems.nbhd.adoption:adopt",
     consumers="partita_systems.nbhd.consumers",
     jobs="partita_systems.nbhd.jobs:jobs",
+    demo="partita_systems.nbhd.demo",
     page=Path(__file__).with_name("page.md"),
 )

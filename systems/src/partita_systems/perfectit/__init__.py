@@ -12,5 +12,6 @@ system = System(
     adopt="partita_systems.perfectit.adoption:adopt",
     consumers="partita_systems.perfectit.consumers",
     jobs="partita_systems.perfectit.jobs:jobs",
+    demo="partita_systems.perfectit.demo",
     page=Path(__file__).with_name("page.md"),
 )

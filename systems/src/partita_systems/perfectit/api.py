@@ -16,6 +16,8 @@ from partita_systems.perfectit.related import ACTOR, CARD, ON_CARDS
 from partita_systems.perfectit.service import PerfectIt
 from partita_systems.unread import Unread
 
+VIEWS_EVERY = 3.0  # seconds between two writes of counted views
+
 api = Api("perfectit", "PerfectIt", d.design, service=PerfectIt, about="How-to cards, votes, comments and collections.")
 
 
@@ -125,7 +127,10 @@ def create_drafts(service: PerfectIt, caller: Caller, new: b.NewCards) -> b.Card
 
 
 api.expose_get_many("/cards/by-id", d.card, who=published | author | admin, name="cards_by_id")
-api.expose_get("/cards/{card_id}", d.card, who=published | author | admin)
+api.expose_get(
+    "/cards/{card_id}", d.card, who=published | author | admin, on_read=lambda service, card: service.cards.view(card)
+)
+api.background_job(lambda service: service.cards.write_views(), every=VIEWS_EVERY)
 
 
 @api.patch("/cards/{card_id}", who=author | admin, on=d.card)

@@ -25,6 +25,7 @@ from partita import (
     new_id,
 )
 from partita_systems import fields as fields_of_text
+from partita_systems.batched_counts import BatchedCounts
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.consumers import search as text_index
 from partita_systems.perfectit.day_cursor import RECENT_PERIOD, day_cursor, parse_day_cursor
@@ -100,6 +101,7 @@ class Cards(ServiceBase):
     def __init__(self, db: Store, votes: Votes, make_id: MakeId = new_id) -> None:
         super().__init__(db, make_id)
         self._votes = votes
+        self._views = BatchedCounts(self._add_views)
 
     def draft(self, author_id: str, content: Content) -> d.PerfectionCard:
         """Create a draft. Only its author sees it, and it expires 30 days after its last edit."""
@@ -183,6 +185,19 @@ class Cards(ServiceBase):
             with suppress(ConditionFailed):  # a draft that was published in the meantime
                 self.db.delete(d.card(card_id), when=hidden)
                 return
+
+    def view(self, card: d.PerfectionCard) -> None:
+        """Count a view of a published card, in memory."""
+        if card.status == d.CardStatus.PUBLISHED:
+            self._views.add(card.card_id)
+
+    def write_views(self) -> int:
+        """Write the counted views; returns the number of cards. Analytics adds them to the day."""
+        return self._views.flush()
+
+    def _add_views(self, card_id: str, views: int) -> None:
+        with suppress(NotFound):  # removed since
+            self.count_views(card_id, views)
 
     def count_views(self, card_id: str, views: int) -> None:
         """Add a batch of views that were counted elsewhere. The number is approximate; `updated_at` stays."""
