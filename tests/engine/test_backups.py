@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from partita.engine import snapshots
 from partita.engine.table_backups import SYSTEM_BACKUP_SECONDS, backups
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index, plain, problems_of
@@ -31,7 +32,8 @@ def names(reply: Json) -> list[str]:
     return [each["BackupName"] for each in reply["BackupSummaries"]]
 
 
-def test_backup_is_the_table_of_one_moment(anywhere: Bench) -> None:
+def test_backup_is_the_table_of_one_moment(anywhere: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "MAX_ROWS", 500)
     anywhere.table("notes", "pk:S")
     for number in range(1200):
         anywhere.put("notes", pk=f"{number:04}", v=1)
@@ -211,7 +213,8 @@ def test_backups_that_cannot_be_created_or_restored_are_rejected(anywhere: Bench
     assert anywhere.error("DescribeBackup", BackupArn=other) == f"BackupNotFoundException: Backup not found: {other}"
 
 
-def test_backup_and_restore_go_on_after_the_process_has_ended(filed: Bench) -> None:
+def test_backup_and_restore_go_on_after_the_process_has_ended(filed: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "MAX_ROWS", 500)
     filed.table("notes", "pk:S")
     for number in range(1600):
         filed.put("notes", pk=f"{number:04}", v=number)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from partita.engine import snapshots
 from partita.engine.change_log import last_number
 from partita.engine.history import BLOCK_RECORDS, history_bytes, newest_first
 from partita.engine.schema import StoredTable
@@ -143,7 +144,8 @@ def test_first_second_of_the_window_is_the_moment_of_enabling(anywhere: Bench, s
     assert restored(anywhere, "first", window(anywhere)["EarliestRestorableDateTime"]) == {"a": 2}
 
 
-def test_changes_during_a_restore_are_not_in_it(anywhere: Bench) -> None:
+def test_changes_during_a_restore_are_not_in_it(anywhere: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "MAX_ROWS", 500)
     anywhere.table("notes", "pk:S")
     for number in range(1200):
         anywhere.put("notes", pk=f"{number:04}", v=1)

@@ -18,6 +18,7 @@ from partita.engine.change_log import last_number, moved_marks, number_key, olde
 from partita.engine.context import EngineContext
 from partita.engine.expiry import due_range, second_of
 from partita.engine.history import DAY, archive, is_due
+from partita.engine.index_fill import IndexFill
 from partita.engine.restore_steps import fail_restore, restore_step
 from partita.engine.schema import SnapshotRecord, StoredStream, StoredTable, TableRecord
 from partita.engine.table_backups import backup_step, backups, drop_expired_backups, fail_backup
@@ -52,6 +53,7 @@ class Maintenance:
         self._tokens_from = b""
         self._tokens_due = 0.0
         self._backups_due = 0.0
+        self._fills: dict[str, IndexFill] = {}
 
     def step(self) -> bool:
         """Does one batch of each kind of work; true when more of it is due."""
@@ -73,6 +75,7 @@ class Maintenance:
                 more |= self._writer.run(partial(trim_vector_logs, self._context, table.name))
         for name in list(self._context.catalog.restoring):
             more |= self._restore(name)
+        self._close_fills()
         if self._context.catalog.deleted:
             self._writer.run(partial(drop_deleted_logs, self._context))
         self._drop_backups()
@@ -88,11 +91,18 @@ class Maintenance:
 
     def _restore(self, name: str) -> bool:
         try:
+            if self._context.catalog.restoring[name].record.fill is not None:
+                fill = self._fills.setdefault(name, IndexFill(self._context, self._writer, name))
+                return fill.step()
             return bool(self._writer.run(partial(restore_step, self._context, name)))
         except CorruptRow as error:
             self._writer.run(partial(fail_restore, self._context, name, str(error)))
             _log().error("the restore of %s failed; delete the table: %s", name, error)
             return False
+
+    def _close_fills(self) -> None:
+        for name in [each for each in self._fills if each not in self._context.catalog.restoring]:
+            self._fills.pop(name).close()
 
     def _drop_backups(self) -> None:
         """Looks for backups that have expired, now and then."""
@@ -143,6 +153,8 @@ class Maintenance:
         self._wake.set()
         if self._thread is not None and self._thread.is_alive():  # an interrupt may come before its start
             self._thread.join()
+        for fill in self._fills.values():
+            fill.close()
 
     def after_fork(self) -> None:
         self._lock = threading.Lock()

@@ -2,7 +2,8 @@
 
     1  snapshot    the source is copied as it is at the request (`snapshots`), whatever is written meanwhile
     2  undo        changes after the target second, newest first: the oldest old image of an item is saved last
-    3  copy        the items of the snapshot, with their rows in every index, in the order of storage keys
+    3  copy        the items of the snapshot, in the order of storage keys
+    4  fill        the rows of the indexes, in the order of their keys (`index_fill`)
 
 Each step is a transaction of bounded size that also moves a mark, so a restore goes on after a crash, takes the same
 memory for any number of items, and lets writers of the source in between. The new table has status CREATING until the
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 
 from partita.engine.context import EngineContext
 from partita.engine.history import newest_first
+from partita.engine.index_fill import begin_fill, completed
 from partita.engine.schema import RestoreRecord, StoredTable, TableRecord
 from partita.engine.snapshots import NO_ITEM, next_rows, snapshot_of, with_mark
 from partita.engine.table_backups import backup_rows, find_backup
@@ -39,9 +41,7 @@ def restore_step(context: EngineContext, name: str, txn: StorageTransaction) -> 
     rows, reached = next_rows(txn, source, snapshot)
     add_items(txn, target, rows)
     context.write_catalog.save(txn, with_mark(source.record, snapshot, reached), source.record)
-    if reached is None:
-        _finish(context, txn, target.record, restore)
-    return reached is not None
+    return True if reached is not None else _finish(context, txn, target.record, restore)
 
 
 def _copy_backup(context: EngineContext, txn: StorageTransaction, target: StoredTable, restore: RestoreRecord) -> bool:
@@ -50,8 +50,7 @@ def _copy_backup(context: EngineContext, txn: StorageTransaction, target: Stored
     rows, reached = backup_rows(txn, backup, restore.copied_to)
     add_items(txn, target, rows)
     if reached is None:
-        _finish(context, txn, target.record, restore)
-        return False
+        return _finish(context, txn, target.record, restore)
     moved = replace(restore, copied_to=reached.hex())
     context.write_catalog.save(txn, replace(target.record, restore=moved), target.record)
     return True
@@ -83,7 +82,7 @@ def _undo(
 
 
 def add_items(txn: StorageTransaction, table: StoredTable, rows: list[tuple[bytes, Row]]) -> None:
-    """Adds items to a table that nobody else can write to, with their rows in every index."""
+    """Adds items to a table that nobody else can write to, with what follows from them but for unfilled indexes."""
     writes: list[Write] = []
     for key, row in rows:
         writes.append(Write(table.space, key, None, row))
@@ -91,9 +90,11 @@ def add_items(txn: StorageTransaction, table: StoredTable, rows: list[tuple[byte
     txn.apply(writes)
 
 
-def _finish(context: EngineContext, txn: StorageTransaction, record: TableRecord, restore: RestoreRecord) -> None:
-    done = replace(restore, is_running=False, saved=None)
-    context.write_catalog.save(txn, replace(record, restore=done), record)
+def _finish(context: EngineContext, txn: StorageTransaction, record: TableRecord, restore: RestoreRecord) -> bool:
+    """Ends the copy; true if the indexes have to be filled."""
+    copied = replace(record, restore=replace(restore, saved=None))
+    context.write_catalog.save(txn, begin_fill(copied) if record.indexes else completed(copied), record)
+    return bool(record.indexes)
 
 
 def fail_restore(context: EngineContext, name: str, error: str, txn: StorageTransaction) -> None:

@@ -88,6 +88,12 @@ class RestoreRecord(msgspec.Struct, kw_only=True, frozen=True):
     copied_to: str = ""  # of a backup, as SnapshotRecord.copied_to
 
 
+class FillRecord(msgspec.Struct, kw_only=True, frozen=True):
+    """The fill of a new table's indexes (`index_fill`): how far it is in the first index that is not complete."""
+
+    filled_to: str = ""  # hex of the last key of the index that has been added
+
+
 class TableRecord(msgspec.Struct, kw_only=True, frozen=True):
     """The record of a table in the catalogue."""
 
@@ -118,6 +124,7 @@ class TableRecord(msgspec.Struct, kw_only=True, frozen=True):
     recovery: RecoveryRecord | None = None
     snapshots: list[SnapshotRecord] = []
     restore: RestoreRecord | None = None
+    fill: FillRecord | None = None
 
     def all_indexes(self) -> list[IndexRecord | VectorIndexRecord]:
         return [*self.indexes, *self.vector_indexes]

@@ -21,7 +21,7 @@ from partita.storage.contract import Reader, Row, Write
 
 NO_ITEM = Row(0, b"")  # saved where there was no item
 
-MAX_ROWS = 500  # of a batch
+MAX_ROWS = 2000  # of a batch
 MAX_BYTES = 2_000_000
 
 
@@ -52,14 +52,17 @@ def next_rows(reader: Reader, table: StoredTable, snapshot: SnapshotRecord) -> C
     return CopiedRows([(key, merged[key]) for key in keys], reached)
 
 
-def bounded_rows(rows: Iterable[tuple[bytes, int, bytes]]) -> tuple[list[tuple[bytes, Row]], bytes | None]:
+def bounded_rows(
+    rows: Iterable[tuple[bytes, int, bytes]], max_rows: int | None = None, max_bytes: int | None = None
+) -> tuple[list[tuple[bytes, Row]], bytes | None]:
     """The first rows of a range, and the key of the last of them; None where these are all."""
+    max_rows, max_bytes = max_rows or MAX_ROWS, max_bytes or MAX_BYTES
     taken: list[tuple[bytes, Row]] = []
     size = 0
     for key, weight, value in rows:
         taken.append((key, Row(weight, value)))
         size += len(value)
-        if len(taken) == MAX_ROWS or size >= MAX_BYTES:
+        if len(taken) == max_rows or size >= max_bytes:
             return taken, key
     return taken, None
 

@@ -8,7 +8,6 @@ nothing else.
 """
 
 import os
-import struct
 import zlib
 from collections.abc import Iterator
 
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 from partita.engine.catalog import SPACE
 from partita.engine.context import EngineContext
 from partita.engine.key_encoding import prefix_end
+from partita.engine.row_blocks import pack_rows, unpack_rows
 from partita.engine.schema import SnapshotRecord, TableRecord
 from partita.engine.snapshots import CopiedRows, after, bounded_rows, next_rows, with_mark
 from partita.storage.contract import Reader, Row, StorageTransaction, Write
@@ -25,7 +25,6 @@ from partita.storage.contract import Reader, Row, StorageTransaction, Write
 SYSTEM_BACKUP_SECONDS = 35 * 86_400.0
 _PREFIX = b"\0backup/"  # of keys in the catalogue
 _LEVEL = 3
-_ENTRY = struct.Struct(">HII")  # the length of a storage key, the size of the item, the length of its value
 _encode = msgspec.json.encode
 
 
@@ -122,8 +121,7 @@ def fail_backup(context: EngineContext, name: str, snapshot: SnapshotRecord, txn
 
 
 def _block_write(space: str, rows: list[tuple[bytes, Row]]) -> Write:
-    content = b"".join(_ENTRY.pack(len(key), row.weight, len(row.value)) + key + row.value for key, row in rows)
-    compressed = zlib.compress(content, _LEVEL)
+    compressed = zlib.compress(pack_rows(rows), _LEVEL)
     return Write(space, rows[-1][0], None, Row(len(compressed), compressed))
 
 
@@ -133,18 +131,8 @@ def backup_rows(reader: Reader, backup: BackupRecord, mark: str) -> CopiedRows:
     if not backup.has_blocks:
         return CopiedRows(*bounded_rows(found))
     for key, _, value in found:
-        return CopiedRows(list(block_items(value)), key)
+        return CopiedRows(list(unpack_rows(zlib.decompress(value))), key)
     return CopiedRows([], None)
-
-
-def block_items(value: bytes) -> Iterator[tuple[bytes, Row]]:
-    """The items of a block, by their storage keys."""
-    content, at = zlib.decompress(value), 0
-    while at < len(content):
-        key_length, size, length = _ENTRY.unpack_from(content, at)
-        start = at + _ENTRY.size
-        at = start + key_length + length
-        yield content[start : start + key_length], Row(size, content[start + key_length : at])
 
 
 def drop_expired_backups(context: EngineContext, txn: StorageTransaction) -> None:

@@ -27,7 +27,7 @@ from partita.engine.catalog import Catalog, has_catalogue, stored_tables
 from partita.engine.change_log import decode_undo, number_key
 from partita.engine.expiry import expiry_key
 from partita.engine.history import read_block
-from partita.engine.schema import StoredIndex, StoredTable
+from partita.engine.schema import FillRecord, StoredIndex, StoredTable
 from partita.engine.table_backups import BackupRecord, backup_rows, backups
 from partita.engine.vector_indexes import StoredVectorIndex
 from partita.engine.write import ItemVersion, decode_item, derived_writes
@@ -117,6 +117,7 @@ def _rebuild(catalog: Catalog, txn: StorageTransaction, table: StoredTable) -> l
         indexes=indexes,
         vector_indexes=[replace(each, space=next(spaces), log=next(spaces)) for each in vectors],
         ttl_space=next(spaces) if ttl_space is not None else None,
+        fill=FillRecord() if record.fill else None,
     )
     catalog.save(txn, rebuilt, record)
     fresh = StoredTable(rebuilt)
@@ -153,7 +154,7 @@ def _table_problems(reader: Reader, table: StoredTable) -> Iterator[str]:
             _expect_vector_row(vectors, item, storage_key, expected[vectors.space])
         _expect_expiry(table, item, storage_key, expiry)
     yield from _total_problems(reader, table.name, table.space, Totals(rows, weight))
-    for each in all_indexes:
+    for each in all_indexes if not table.is_restoring else ():  # of a new table they are filled at the end
         yield from _index_problems(reader, f"{table.name}.{each.name}", each.space, expected[each.space])
     if table.record.ttl_space is not None:
         yield from _index_problems(reader, f"{table.name}: order of expiry", table.record.ttl_space, expiry)

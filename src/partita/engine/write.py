@@ -120,8 +120,8 @@ def index_writes(
         new_key = old_key
     else:
         new_key = index.storage_key(after.item, storage_key) if after else None
-    old = _index_row(index, before) if before and old_key is not None else None
-    new = _index_row(index, after) if after and new_key is not None else None
+    old = index_row(index, before) if before and old_key is not None else None
+    new = index_row(index, after) if after and new_key is not None else None
     if old_key == new_key:
         if old_key is not None and old is not None and new is not None and old.value != new.value:
             yield Write(index.space, old_key, old, new), write_units(old.weight, new.weight)
@@ -132,7 +132,8 @@ def index_writes(
         yield Write(index.space, new_key, None, new), write_units(0, new.weight)
 
 
-def _index_row(index: StoredIndex, image: ItemVersion) -> Row:
+def index_row(index: StoredIndex, image: ItemVersion) -> Row:
+    """The row of an item in an index that it belongs to."""
     if index.projects_all:
         return image.row
     item = index.project(image.item)

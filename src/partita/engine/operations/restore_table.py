@@ -17,6 +17,7 @@ from partita.dynamodb.exceptions import (
     ValidationException,
 )
 from partita.dynamodb.shapes import SecondaryIndex, VectorIndexDefinition
+from partita.engine.backfill import START
 from partita.engine.catalog import name_of, new_table_id
 from partita.engine.change_log import last_number
 from partita.engine.constraints import check_members
@@ -124,7 +125,7 @@ def create_target(
         created=context.clock(),
         space=next(spaces),
         changes=next(spaces),
-        indexes=[replace(each, space=next(spaces), status="ACTIVE", backfilled_to=None) for each in record.indexes],
+        indexes=[replace(each, space=next(spaces), status="ACTIVE", backfilled_to=START) for each in record.indexes],
         vector_indexes=[
             replace(each, space=next(spaces), log=next(spaces), status="ACTIVE", backfilled_to=None) for each in vectors
         ],
@@ -138,6 +139,7 @@ def create_target(
         recovery=None,
         snapshots=[],
         restore=restore,
+        fill=None,
     )
     context.write_catalog.save(txn, record, None)
     return RestoreOutput(table_description=describe(context, txn, StoredTable(record)))

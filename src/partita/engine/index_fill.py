@@ -1,0 +1,162 @@
+"""Fills the indexes of a new table that has all of its items: of a restore, or of an import.
+
+Rows of an index are in another order than their items. Added item by item, nearly each of them changes a page of its
+own, and the write-ahead log gets ten times the bytes of the index. So the rows are sorted first, outside of the
+database (`row_sorter`), and then added in the order of their keys, in transactions of bounded size:
+
+    items --- sorted by the keys of each index, in temporary files ---> added behind the mark `fill.filled_to`
+
+Nobody else can write to the table meanwhile. After a crash the rows are sorted again, and added from the mark on. Of
+the processes on one file the one that has the lock does it; the mark decides, the lock only saves the others the work.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from partita.engine.context import EngineContext
+from partita.engine.row_sorter import RUN_BYTES, RowSorter
+from partita.engine.schema import FillRecord, StoredTable, TableRecord
+from partita.engine.snapshots import bounded_rows
+from partita.engine.write import ItemVersion, index_row
+from partita.engine.writer import Writer
+from partita.storage.contract import Row, StorageTransaction, Write
+
+SORTED_ROWS = 10_000  # of a step
+ADDED_ROWS = 4000
+ADDED_BYTES = 4_000_000
+
+
+def begin_fill(record: TableRecord) -> TableRecord:
+    """The record of a table that has its items, and not yet the rows of its indexes."""
+    return replace(record, fill=FillRecord())
+
+
+class IndexFill:
+    """The fill of one table's indexes, as far as this process has come."""
+
+    def __init__(self, context: EngineContext, writer: Writer, name: str) -> None:
+        self._context = context
+        self._writer = writer
+        self._name = name
+        self._lock = _FillLock(getattr(context.storage, "path", None))
+        self._sorters: dict[str, RowSorter] | None = None
+        self._sorted_to: bytes | None = b""
+        self._rows: Iterator[tuple[bytes, Row]] | None = None
+
+    def step(self) -> bool:
+        """Sorts or adds some rows; true if this process has more to do."""
+        target = self._context.catalog.restoring.get(self._name)
+        if target is None or target.record.fill is None:
+            self.close()
+            return False
+        if not self._lock.acquire():
+            return False
+        if self._sorted_to is not None:
+            self._sort_some(target)
+            return True
+        return self._add_some(target, target.record.fill)
+
+    def close(self) -> None:
+        for sorter in (self._sorters or {}).values():
+            sorter.close()
+        self._sorters, self._rows = None, None
+        self._lock.release()
+
+    def _sort_some(self, target: StoredTable) -> None:
+        waiting = [each for each in target.indexes.values() if each.record.backfilled_to is not None]
+        if self._sorters is None:
+            folder = None if self._lock.path is None else str(Path(self._lock.path).absolute().parent)
+            size = RUN_BYTES * 2 // (1 + len(waiting))
+            self._sorters = {each.name: RowSorter(folder, size) for each in waiting}
+        assert self._sorted_to is not None
+        low = self._sorted_to + b"\0" if self._sorted_to else b""
+        rows, self._sorted_to = bounded_rows(
+            self._context.storage.range(target.space, low, None), SORTED_ROWS, ADDED_BYTES * 4
+        )
+        for key, row in rows:
+            image = ItemVersion(row)
+            for index in waiting:
+                index_key = index.storage_key(image.item, key)
+                if index_key is not None:
+                    self._sorters[index.name].add(index_key, index_row(index, image))
+
+    def _add_some(self, target: StoredTable, fill: FillRecord) -> bool:
+        index = next(each for each in target.indexes.values() if each.record.backfilled_to is not None)
+        assert self._sorters is not None
+        if self._rows is None:
+            self._rows = self._sorters[index.name].merged(bytes.fromhex(fill.filled_to))
+        rows = list(_bounded(self._rows))
+
+        def job(txn: StorageTransaction) -> TableRecord | None:
+            found = self._context.write_catalog.restoring.get(self._name)
+            if found is None or found.record.fill != fill:
+                return None  # another process has gone on with it
+            txn.apply(Write(index.space, key, None, row) for key, row in rows)
+            record = _moved(found.record, index.name, rows[-1][0] if rows else None)
+            self._context.write_catalog.save(txn, record, found.record)
+            return record
+
+        done = self._writer.run(job)
+        if done is None or not rows:
+            self._rows = None
+        return done is None or done.fill is not None
+
+
+def _bounded(rows: Iterator[tuple[bytes, Row]]) -> Iterator[tuple[bytes, Row]]:
+    size = 0
+    for key, row in islice(rows, ADDED_ROWS):
+        yield key, row
+        size += len(row.value)
+        if size >= ADDED_BYTES:
+            return
+
+
+def _moved(record: TableRecord, index: str, reached: bytes | None) -> TableRecord:
+    """The record with the mark moved; at the end of the last index the table is complete."""
+    if reached is not None:
+        return replace(record, fill=FillRecord(filled_to=reached.hex()))
+    indexes = [replace(each, backfilled_to=None) if each.name == index else each for each in record.indexes]
+    record = replace(record, indexes=indexes, fill=FillRecord())
+    return record if any(each.backfilled_to is not None for each in indexes) else completed(record)
+
+
+def completed(record: TableRecord) -> TableRecord:
+    """The record of a table that can be used."""
+    restore = replace(record.restore, is_running=False, saved=None) if record.restore else None
+    return replace(record, fill=None, restore=restore)
+
+
+class _FillLock:
+    """A lock on a file beside the database; it ends with its process. Without a file there is one process only."""
+
+    def __init__(self, path: str | None) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    def acquire(self) -> bool:
+        if self._descriptor is not None or self.path is None:
+            return True
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            return True
+        descriptor = os.open(f"{self.path}-filling", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            return False
+        self._descriptor = descriptor
+        return True
+
+    def release(self) -> None:
+        if self._descriptor is not None and self.path is not None:
+            with suppress(OSError):
+                os.unlink(f"{self.path}-filling")  # noqa: PTH108
+            os.close(self._descriptor)
+            self._descriptor = None

@@ -1,0 +1,70 @@
+"""New tables get the rows of their indexes in sorted order: any number of rows, across restarts, once."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partita.engine import index_fill
+from partita.engine.row_sorter import RowSorter
+from partita.storage.contract import Row
+from tests.engine.tables import Bench, index, problems_of
+from tests.engine.test_backups import back_up
+
+
+@given(
+    st.lists(st.tuples(st.binary(min_size=1, max_size=3), st.binary(max_size=3)), max_size=200),
+    st.binary(max_size=2),
+    st.integers(1, 3000),
+)
+def test_sorter_yields_each_key_once_in_order_with_its_last_row(
+    rows: list[tuple[bytes, bytes]], after: bytes, run_bytes: int
+) -> None:
+    sorter = RowSorter(run_bytes=run_bytes)
+    for key, value in rows:
+        sorter.add(key, Row(len(value), value))
+    expected = {key: Row(len(value), value) for key, value in rows if key > after}
+    assert list(sorter.merged(after)) == sorted(expected.items())
+    sorter.close()
+
+
+def test_indexes_of_a_restored_table_are_filled_across_restarts(filed: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_fill, "SORTED_ROWS", 40)
+    monkeypatch.setattr(index_fill, "ADDED_ROWS", 30)
+    monkeypatch.setattr(index_fill, "RUN_BYTES", 5000)
+    filed.table("notes", "pk:S", index("byDay", "day:S time:N"), index("sparse", "mark:S", "KEYS_ONLY"))
+    random = Random(1)
+    for number in range(150):
+        more = {"mark": "x"} if number % 3 == 0 else {}
+        filed.put("notes", pk=str(number), day=random.choice("abc"), time=random.randrange(50), **more)
+    arn = back_up(filed)
+    filed.settle()
+    filed.ok("RestoreTableFromBackup", BackupArn=arn, TargetTableName="copy")
+    steps = 0
+    while filed.engine.maintenance.step():
+        steps += 1
+        if steps % 7 == 0:
+            assert problems_of(filed.engine) == []
+            filed.reopen()
+    assert steps >= 14
+    assert problems_of(filed.engine) == []
+    assert filed.rows("copy", "byDay") == filed.rows("notes", "byDay")
+    assert len(filed.rows("copy", "sparse")) == 50
+
+
+def test_two_engines_fill_a_table_once(filed: Bench, tmp_path: Path) -> None:
+    filed.table("notes", "pk:S", index("byDay", "day:S"))
+    filed.put("notes", pk="a", day="mon")
+    arn = back_up(filed)
+    filed.settle()
+    filed.ok("RestoreTableFromBackup", BackupArn=arn, TargetTableName="copy")
+    filed.engine.maintenance.step()
+    other = Bench(filed.address, filed.clock)
+    other.settle()
+    filed.settle()
+    assert problems_of(filed.engine) == []
+    assert len(filed.rows("copy", "byDay")) == 1
+    other.engine.close()
+    assert [each.name for each in tmp_path.iterdir() if each.name.endswith("-filling")] == []
