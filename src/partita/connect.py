@@ -48,6 +48,7 @@ class EmbeddedSettings(TypedDict, total=False):
     clock: Callable[[], datetime] | None
     durability: "Durability | None"
     maintain: bool | None
+    buckets: "str | os.PathLike[str] | None"
 
 
 class NetworkSettings(TypedDict, total=False):
@@ -84,12 +85,14 @@ _APPLIES_TO = {
     "clock": "a store or an engine in this process",
     "durability": "a database file",
     "maintain": "an engine in this process",
+    "buckets": "an engine in this process",
     "read_only": "a store on a file or over HTTP; pass a design",
 }
 _RULES = {
     **RULES,
     "durability": SettingRule(lambda value: value in ("power", "process"), "'power' or 'process'"),
     "maintain": FLAG,
+    "buckets": SettingRule(lambda value: isinstance(value, str | os.PathLike), "the path of a folder"),
     "read_only": FLAG,
 }
 
@@ -121,6 +124,7 @@ def connect(
         durability     What a committed write on a file survives: "power", loss of power (the default), or "process",
                        the end of the process.
         maintain       False leaves housekeeping, such as TTL, to calls of `engine.maintenance.step()`.
+        buckets        A folder whose folders take the place of S3's buckets in exports, imports and bulk puts.
 
     Settings of addresses over HTTP:
         region, credentials, connect_timeout, read_timeout, connections, ca_bundle
@@ -282,7 +286,7 @@ def _open_engine(address: "Address", given: Mapping[str, Any]) -> "Engine":
         storage = SqliteStorage(os.fsdecode(address), given.get("durability", "power"))
     clock = given.get("clock")
     seconds = time.time if clock is None else lambda: clock().timestamp()
-    return Engine(storage, clock=seconds, maintain=given.get("maintain", True))
+    return Engine(storage, clock=seconds, maintain=given.get("maintain", True), buckets=given.get("buckets"))
 
 
 def _remote_settings(given: Mapping[str, Any]) -> "RemoteSettings":

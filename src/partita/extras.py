@@ -12,6 +12,7 @@ MODULES = {
     "aws": ("botocore",),
     "boto": ("boto3", "botocore"),
     "cli": ("cyclopts", "rich"),
+    "data": ("amazon", "zstandard"),
     "otel": ("opentelemetry",),
     "pydantic": ("pydantic",),
     "remote": ("urllib3",),

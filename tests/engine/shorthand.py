@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, Self
 from urllib.parse import urlsplit
 
@@ -42,10 +43,10 @@ class Answer:
         return f"{self.code}: {self.message}" if self.code else ""
 
 
-def open_engine(address: str, clock: Callable[[], float] = time.time) -> Engine:
+def open_engine(address: str, clock: Callable[[], float] = time.time, buckets: Path | None = None) -> Engine:
     """Opens an engine in memory or on a file; the test runs the background work."""
     storage = MemoryStorage() if address == "memory:" else SqliteStorage(address, "process")
-    return Engine(storage, clock=clock, maintain=False)
+    return Engine(storage, clock=clock, maintain=False, buckets=buckets)
 
 
 class DynamoDB(Protocol):

@@ -1,6 +1,7 @@
 """Helpers for most tests of the engine: a table in one line, a clock moved by the test, an engine on each storage."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from partita.engine.change_log import LogRecord, read_changes
@@ -22,15 +23,16 @@ class Clock:
 class Bench(Embedded):
     """An engine whose clock and background work the test moves."""
 
-    def __init__(self, address: str = "memory:", clock: Clock | None = None) -> None:
+    def __init__(self, address: str = "memory:", clock: Clock | None = None, buckets: Path | None = None) -> None:
         self.clock = clock or Clock()
         self.address = address
-        super().__init__(open_engine(address, self.clock))
+        self.buckets = buckets
+        super().__init__(open_engine(address, self.clock, buckets))
 
     def reopen(self) -> None:
         """Closes the engine and opens it again, as a new process would; only a file keeps its data."""
         self.engine.close()
-        self.engine = open_engine(self.address, self.clock)
+        self.engine = open_engine(self.address, self.clock, self.buckets)
 
     def ok(self, operation: str, **body: Any) -> Json:
         """Returns the reply; an error fails the test."""

@@ -6,9 +6,7 @@ from partita.dynamodb.requests import Request
 from partita.dynamodb.shapes import (
     KeySchemaElement,
     OnDemandThroughput,
-    Projection,
     ProvisionedThroughput,
-    SearchSchemaElement,
     SecondaryIndex,
     Shape,
     SSEDescription,
@@ -16,7 +14,6 @@ from partita.dynamodb.shapes import (
     StreamSpecification,
     TableDescription,
     TimeToLiveDescription,
-    VectorAttribute,
     VectorIndexDefinition,
 )
 
@@ -44,30 +41,13 @@ class SourceTableDetails(Shape):
     billing_mode: str | None = None
 
 
-class IndexInfo(Shape):
-    index_name: str | None = None
-    key_schema: list[KeySchemaElement] | None = None
-    projection: Projection | None = None
-    provisioned_throughput: ProvisionedThroughput | None = None
-    on_demand_throughput: OnDemandThroughput | None = None
-
-
-class VectorIndexInfo(Shape):
-    index_name: str | None = None
-    vector_attribute: VectorAttribute | None = None
-    search_schema: list[SearchSchemaElement] | None = None
-    projection: Projection | None = None
-    dimensions: int | None = None
-    distance_function: str | None = None
-
-
 class SourceTableFeatureDetails(Shape):
-    local_secondary_indexes: list[IndexInfo] | None = None
-    global_secondary_indexes: list[IndexInfo] | None = None
+    local_secondary_indexes: list[SecondaryIndex] | None = None
+    global_secondary_indexes: list[SecondaryIndex] | None = None
     stream_description: StreamSpecification | None = None
     time_to_live_description: TimeToLiveDescription | None = None
     sse_description: SSEDescription | None = msgspec.field(name="SSEDescription", default=None)
-    vector_indexes: list[VectorIndexInfo] | None = None
+    vector_indexes: list[VectorIndexDefinition] | None = None
 
 
 class BackupDescription(Shape):
@@ -106,31 +86,28 @@ class ListBackupsOutput(Shape):
     last_evaluated_backup_arn: str | None = None
 
 
-class RestoreTableToPointInTime(Request[RestoreOutput]):
+class RestoreRequest(Request[RestoreOutput]):
+    """The members that both restores have."""
+
+    target_table_name: str | None = None
+    billing_mode_override: str | None = None
+    global_secondary_index_override: list[SecondaryIndex] | None = None
+    local_secondary_index_override: list[SecondaryIndex] | None = None
+    provisioned_throughput_override: ProvisionedThroughput | None = None
+    on_demand_throughput_override: OnDemandThroughput | None = None
+    sse_specification_override: SSESpecification | None = msgspec.field(name="SSESpecificationOverride", default=None)
+    vector_index_override: list[VectorIndexDefinition] | None = None
+
+
+class RestoreTableToPointInTime(RestoreRequest):
     source_table_arn: str | None = None
     source_table_name: str | None = None
-    target_table_name: str | None = None
     use_latest_restorable_time: bool | None = None
     restore_date_time: float | None = None
-    billing_mode_override: str | None = None
-    global_secondary_index_override: list[SecondaryIndex] | None = None
-    local_secondary_index_override: list[SecondaryIndex] | None = None
-    provisioned_throughput_override: ProvisionedThroughput | None = None
-    on_demand_throughput_override: OnDemandThroughput | None = None
-    sse_specification_override: SSESpecification | None = msgspec.field(name="SSESpecificationOverride", default=None)
-    vector_index_override: list[VectorIndexDefinition] | None = None
 
 
-class RestoreTableFromBackup(Request[RestoreOutput]):
-    target_table_name: str | None = None
+class RestoreTableFromBackup(RestoreRequest):
     backup_arn: str | None = None
-    billing_mode_override: str | None = None
-    global_secondary_index_override: list[SecondaryIndex] | None = None
-    local_secondary_index_override: list[SecondaryIndex] | None = None
-    provisioned_throughput_override: ProvisionedThroughput | None = None
-    on_demand_throughput_override: OnDemandThroughput | None = None
-    sse_specification_override: SSESpecification | None = msgspec.field(name="SSESpecificationOverride", default=None)
-    vector_index_override: list[VectorIndexDefinition] | None = None
 
 
 class CreateBackup(Request[CreateBackupOutput]):

@@ -171,6 +171,26 @@ class InvalidRestoreTimeException(DynamoDBError):
     code = "InvalidRestoreTimeException"
 
 
+class InvalidExportTimeException(DynamoDBError):
+    code = "InvalidExportTimeException"
+
+
+class ExportConflictException(DynamoDBError):
+    code = "ExportConflictException"
+
+
+class ExportNotFoundException(DynamoDBError):
+    code = "ExportNotFoundException"
+
+
+class ImportConflictException(DynamoDBError):
+    code = "ImportConflictException"
+
+
+class ImportNotFoundException(DynamoDBError):
+    code = "ImportNotFoundException"
+
+
 class LimitExceededException(DynamoDBError):
     code = "LimitExceededException"
 

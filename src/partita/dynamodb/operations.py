@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from partita.dynamodb import backup_shapes, statement_shapes, stream_shapes, tag_shapes
+from partita.dynamodb import backup_shapes, statement_shapes, stream_shapes, tag_shapes, transfer_shapes
 from partita.dynamodb import requests as q
 
 RequestType: TypeAlias = type[q.Request[Any]]
@@ -34,6 +34,12 @@ READS: frozenset[RequestType] = _STREAMS | {
     tag_shapes.DescribeEndpoints,
     tag_shapes.DescribeLimits,
     tag_shapes.ListTagsOfResource,
+    transfer_shapes.DescribeBulkOperation,
+    transfer_shapes.DescribeExport,
+    transfer_shapes.DescribeImport,
+    transfer_shapes.ListBulkOperations,
+    transfer_shapes.ListExports,
+    transfer_shapes.ListImports,
 }
 
 STATEMENTS: frozenset[RequestType] = frozenset(
@@ -66,6 +72,10 @@ WRITES: frozenset[RequestType] = ITEM_WRITES | {
     backup_shapes.RestoreTableToPointInTime,
     tag_shapes.TagResource,
     tag_shapes.UntagResource,
+    transfer_shapes.CancelBulkOperation,
+    transfer_shapes.ExportTableToPointInTime,
+    transfer_shapes.ImportTable,
+    transfer_shapes.StartBulkPutItems,
 }
 """Operations that may change something, including a table's settings."""
 

@@ -14,6 +14,7 @@ import msgspec
 
 from partita.dynamodb import backup_shapes as b
 from partita.dynamodb import requests as q
+from partita.dynamodb import transfer_shapes as t
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.limits import BACKUP_LIST, SCAN_SEGMENTS, TRANSACTION_ACTIONS
 
@@ -280,6 +281,24 @@ _OVERRIDES = (
     Constraint("sse_specification_override", children=(Constraint("sse_type", enum=("AES256", "KMS")),)),
 )
 
+_BUCKET = r"^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$"
+_S3 = (
+    Constraint("s3_bucket_owner", pattern="[0-9]{12}"),
+    Constraint("s3_bucket", required=True, pattern=_BUCKET, min_length=1, max_length=255),
+    Constraint("s3_key_prefix", max_length=1024),
+)
+_SSE_ALGORITHM = Constraint("s3_sse_algorithm", enum=("AES256", "KMS"))
+_CLIENT_TOKEN = Constraint("client_token", pattern=r"^[^\$]+$")
+_COMPRESSION = Constraint("input_compression_type", enum=("ZSTD", "NONE", "GZIP"))
+_LIST_LIMIT = 25
+_CSV = Constraint(
+    "csv",
+    children=(
+        Constraint("delimiter", pattern=r"[,;:|\t ]", min_length=1, max_length=1),
+        Constraint("header_list", min_length=1, max_length=255),
+    ),
+)
+
 _CHECKED = (_TABLE, Constraint("condition_expression", required=True), _KEY, _ON_FAILURE)
 _TRANSACT_WRITE = (
     Constraint("condition_check", children=_CHECKED),
@@ -438,6 +457,70 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
         Constraint("exclusive_start_backup_arn", min_length=37, max_length=1024),
         Constraint("backup_type", enum=("USER", "SYSTEM", "AWS_BACKUP", "ALL")),
     ),
+    t.ExportTableToPointInTime: (
+        Constraint("table_arn", required=True, min_length=1, max_length=1024),
+        _CLIENT_TOKEN,
+        Constraint("s3_bucket", required=True, pattern=_BUCKET, min_length=1, max_length=255),
+        Constraint("s3_bucket_owner", pattern="[0-9]{12}"),
+        Constraint("s3_prefix", max_length=1024),
+        _SSE_ALGORITHM,
+        Constraint("export_format", enum=("DYNAMODB_JSON", "ION")),
+        Constraint("export_type", enum=("FULL_EXPORT", "INCREMENTAL_EXPORT")),
+        Constraint(
+            "incremental_export_specification",
+            children=(Constraint("export_view_type", enum=("NEW_IMAGE", "NEW_AND_OLD_IMAGES")),),
+        ),
+    ),
+    t.DescribeExport: (Constraint("export_arn", required=True, min_length=37, max_length=1024),),
+    t.ListExports: (
+        Constraint("table_arn", min_length=1, max_length=1024),
+        Constraint("max_results", minimum=1, maximum=_LIST_LIMIT),
+    ),
+    t.ImportTable: (
+        _CLIENT_TOKEN,
+        Constraint("s3_bucket_source", required=True, children=_S3),
+        Constraint("input_format", required=True, enum=("ION", "DYNAMODB_JSON", "CSV")),
+        Constraint("input_format_options", children=(_CSV,)),
+        _COMPRESSION,
+        Constraint(
+            "table_creation_parameters",
+            required=True,
+            children=(
+                Constraint("table_name", required=True, pattern=_NAME_PATTERN, min_length=3, max_length=255),
+                Constraint("attribute_definitions", required=True, children=_DEFINITION),
+                Constraint("key_schema", required=True, min_length=1, max_length=2, children=_KEY_ELEMENT),
+                _BILLING,
+                _THROUGHPUT,
+                _SSE,
+                Constraint("global_secondary_indexes", children=_GLOBAL_INDEX),
+                Constraint("vector_indexes", children=_VECTOR_INDEX),
+            ),
+        ),
+    ),
+    t.DescribeImport: (Constraint("import_arn", required=True, min_length=37, max_length=1024),),
+    t.ListImports: (
+        Constraint("table_arn", min_length=1, max_length=1024),
+        Constraint("page_size", minimum=1, maximum=_LIST_LIMIT),
+    ),
+    t.StartBulkPutItems: (
+        _CLIENT_TOKEN,
+        Constraint(
+            "input_s3_configuration",
+            required=True,
+            children=(*_S3, Constraint("input_format", required=True, enum=("ION", "DYNAMODB_JSON")), _COMPRESSION),
+        ),
+        Constraint(
+            "output_s3_configuration",
+            required=True,
+            children=(*_S3, _SSE_ALGORITHM, Constraint("output_type", required=True)),
+        ),
+        Constraint("table_name", required=True, min_length=1, max_length=1024),
+        Constraint("max_write_request_units", minimum=1024),
+        Constraint("performance_tier", enum=("STANDARD", "ACCELERATED")),
+    ),
+    t.DescribeBulkOperation: (Constraint("bulk_operation_arn", required=True, min_length=37, max_length=1024),),
+    t.CancelBulkOperation: (Constraint("bulk_operation_arn", required=True, min_length=37, max_length=1024),),
+    t.ListBulkOperations: (Constraint("max_results", minimum=1, maximum=_LIST_LIMIT),),
 }
 
 _FAST_CHECKS = {request: _FastCheck(members) for request, members in MEMBERS.items()}

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from partita.dynamodb.exceptions import ResourceInUseException
+from partita.engine.buckets import Buckets
 from partita.engine.catalog import Catalog, name_of
 from partita.engine.schema import StoredTable
 from partita.engine.vector_memory import VectorMemory
@@ -23,6 +24,7 @@ class EngineContext(msgspec.Struct, frozen=True):
     region: str = "us-east-1"
     account: str = "000000000000"
     vectors: VectorMemory = msgspec.field(default_factory=VectorMemory)
+    buckets: Buckets = msgspec.field(default_factory=Buckets)
 
     def table(self, name: str | None) -> StoredTable:
         """The table by name or ARN, for a read."""

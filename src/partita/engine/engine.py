@@ -4,6 +4,7 @@ engine.call(request)          from any thread: a read is answered at once, a wri
 AsyncEngine(engine).call(...) the same on an event loop, with many writes to a commit (`async_engine`)
 """
 
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn, TypeVar
@@ -16,6 +17,7 @@ from partita.dynamodb.exceptions import (
 )
 from partita.dynamodb.operations import ITEM_WRITES
 from partita.dynamodb.requests import Request
+from partita.engine.buckets import Buckets
 from partita.engine.catalog import Catalog, now
 from partita.engine.context import EngineContext, Job
 from partita.engine.maintenance import Maintenance
@@ -44,13 +46,22 @@ class Engine:
         account: str = "000000000000",
         maintain: bool = True,
         vector_memory: int = VECTOR_MEMORY_BYTES,
+        buckets: "str | os.PathLike[str] | None" = None,
     ) -> None:
         """`maintain=False` leaves background work, such as TTL, to calls of `maintenance.step()`.
 
+        `buckets` is the folder whose folders are the buckets of exports, imports and bulk puts.
         `vector_memory` is how many bytes of vectors stay in memory; a larger vector index is searched from storage.
         """
         self._context = EngineContext(
-            storage, Catalog(storage), Catalog(storage), clock, region, account, VectorMemory(vector_memory)
+            storage,
+            Catalog(storage),
+            Catalog(storage),
+            clock,
+            region,
+            account,
+            VectorMemory(vector_memory),
+            Buckets(buckets),
         )
         self._writer = Writer(self._context)
         self.maintenance = Maintenance(self._context, self._writer)

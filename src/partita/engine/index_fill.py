@@ -11,7 +11,7 @@ the processes on one file the one that has the lock does it; the mark decides, t
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -30,6 +30,8 @@ SORTED_ROWS = 10_000  # of a step
 ADDED_ROWS = 4000
 ADDED_BYTES = 4_000_000
 
+Finish = Callable[[StorageTransaction, TableRecord], None]
+
 
 def begin_fill(record: TableRecord) -> TableRecord:
     """The record of a table that has its items, and not yet the rows of its indexes."""
@@ -39,11 +41,13 @@ def begin_fill(record: TableRecord) -> TableRecord:
 class IndexFill:
     """The fill of one table's indexes, as far as this process has come."""
 
-    def __init__(self, context: EngineContext, writer: Writer, name: str) -> None:
+    def __init__(self, context: EngineContext, writer: Writer, name: str, finish: Finish) -> None:
+        """`finish` is called in the transaction that completes the table."""
         self._context = context
+        self._finish = finish
         self._writer = writer
         self._name = name
-        self._lock = _FillLock(getattr(context.storage, "path", None))
+        self._lock = FillLock(getattr(context.storage, "path", None))
         self._sorters: dict[str, RowSorter] | None = None
         self._sorted_to: bytes | None = b""
         self._rows: Iterator[tuple[bytes, Row]] | None = None
@@ -70,9 +74,8 @@ class IndexFill:
     def _sort_some(self, target: StoredTable) -> None:
         waiting = [each for each in target.indexes.values() if each.record.backfilled_to is not None]
         if self._sorters is None:
-            folder = None if self._lock.path is None else str(Path(self._lock.path).absolute().parent)
             size = RUN_BYTES * 2 // (1 + len(waiting))
-            self._sorters = {each.name: RowSorter(folder, size) for each in waiting}
+            self._sorters = {each.name: RowSorter(self._lock.folder, size) for each in waiting}
         assert self._sorted_to is not None
         low = self._sorted_to + b"\0" if self._sorted_to else b""
         rows, self._sorted_to = bounded_rows(
@@ -90,7 +93,7 @@ class IndexFill:
         assert self._sorters is not None
         if self._rows is None:
             self._rows = self._sorters[index.name].merged(bytes.fromhex(fill.filled_to))
-        rows = list(_bounded(self._rows))
+        rows = list(bounded_slice(self._rows))
 
         def job(txn: StorageTransaction) -> TableRecord | None:
             found = self._context.write_catalog.restoring.get(self._name)
@@ -99,6 +102,8 @@ class IndexFill:
             txn.apply(Write(index.space, key, None, row) for key, row in rows)
             record = _moved(found.record, index.name, rows[-1][0] if rows else None)
             self._context.write_catalog.save(txn, record, found.record)
+            if record.fill is None:
+                self._finish(txn, found.record)
             return record
 
         done = self._writer.run(job)
@@ -107,7 +112,8 @@ class IndexFill:
         return done is None or done.fill is not None
 
 
-def _bounded(rows: Iterator[tuple[bytes, Row]]) -> Iterator[tuple[bytes, Row]]:
+def bounded_slice(rows: Iterator[tuple[bytes, Row]]) -> Iterator[tuple[bytes, Row]]:
+    """The rows of one transaction."""
     size = 0
     for key, row in islice(rows, ADDED_ROWS):
         yield key, row
@@ -128,15 +134,20 @@ def _moved(record: TableRecord, index: str, reached: bytes | None) -> TableRecor
 def completed(record: TableRecord) -> TableRecord:
     """The record of a table that can be used."""
     restore = replace(record.restore, is_running=False, saved=None) if record.restore else None
-    return replace(record, fill=None, restore=restore)
+    return replace(record, fill=None, restore=restore, importing=None)
 
 
-class _FillLock:
+class FillLock:
     """A lock on a file beside the database; it ends with its process. Without a file there is one process only."""
 
     def __init__(self, path: str | None) -> None:
         self.path = path
         self._descriptor: int | None = None
+
+    @property
+    def folder(self) -> str | None:
+        """The folder of the database, for temporary files."""
+        return None if self.path is None else str(Path(self.path).absolute().parent)
 
     def acquire(self) -> bool:
         if self._descriptor is not None or self.path is None:

@@ -18,10 +18,10 @@ from partita.engine.change_log import last_number, moved_marks, number_key, olde
 from partita.engine.context import EngineContext
 from partita.engine.expiry import due_range, second_of
 from partita.engine.history import DAY, archive, is_due
-from partita.engine.index_fill import IndexFill
-from partita.engine.restore_steps import fail_restore, restore_step
 from partita.engine.schema import SnapshotRecord, StoredStream, StoredTable, TableRecord
 from partita.engine.table_backups import backup_step, backups, drop_expired_backups, fail_backup
+from partita.engine.transfer_work import TransferWork
+from partita.engine.transfers import has_records
 from partita.engine.vector_indexes import LOG_RECORDS, StoredVectorIndex, outdated_records
 from partita.engine.write import load_version, writes_for
 from partita.engine.writer import Writer
@@ -53,7 +53,7 @@ class Maintenance:
         self._tokens_from = b""
         self._tokens_due = 0.0
         self._backups_due = 0.0
-        self._fills: dict[str, IndexFill] = {}
+        self._transfers = TransferWork(context, writer)
 
     def step(self) -> bool:
         """Does one batch of each kind of work; true when more of it is due."""
@@ -65,6 +65,8 @@ class Maintenance:
             for snapshot in table.record.snapshots:
                 if snapshot.backup is not None:
                     more |= self._back_up(table.name, snapshot)
+                elif snapshot.export is not None:
+                    more |= self._transfers.export(table, snapshot.export)
             if _has_expired_items(self._context.storage, table, self._context.clock()):
                 more |= self._writer.run(partial(expire, self._context, table.name))
             if is_due(self._context.storage, table, self._context.clock()):
@@ -73,9 +75,7 @@ class Maintenance:
                 more |= self._writer.run(partial(trim, self._context, table.name))
             if any(_is_long(self._context.storage, index) for index in table.vector_indexes.values()):
                 more |= self._writer.run(partial(trim_vector_logs, self._context, table.name))
-        for name in list(self._context.catalog.restoring):
-            more |= self._restore(name)
-        self._close_fills()
+        more |= self._transfers.step()
         if self._context.catalog.deleted:
             self._writer.run(partial(drop_deleted_logs, self._context))
         self._drop_backups()
@@ -89,21 +89,6 @@ class Maintenance:
             _log().error("the backup of %s failed, and is dropped: %s", name, error)
             return False
 
-    def _restore(self, name: str) -> bool:
-        try:
-            if self._context.catalog.restoring[name].record.fill is not None:
-                fill = self._fills.setdefault(name, IndexFill(self._context, self._writer, name))
-                return fill.step()
-            return bool(self._writer.run(partial(restore_step, self._context, name)))
-        except CorruptRow as error:
-            self._writer.run(partial(fail_restore, self._context, name, str(error)))
-            _log().error("the restore of %s failed; delete the table: %s", name, error)
-            return False
-
-    def _close_fills(self) -> None:
-        for name in [each for each in self._fills if each not in self._context.catalog.restoring]:
-            self._fills.pop(name).close()
-
     def _drop_backups(self) -> None:
         """Looks for backups that have expired, now and then."""
         now = self._context.clock()
@@ -111,6 +96,7 @@ class Maintenance:
             self._backups_due = now + BACKUP_SECONDS
             if any(each.expires is not None for each in backups(self._context.storage)):
                 self._writer.run(partial(drop_expired_backups, self._context))
+            self._transfers.drop_old()
 
     def _drop_tokens(self) -> bool:
         """Drops one batch of tokens. They are not sorted by time, so all are read, and then none for a while."""
@@ -130,6 +116,7 @@ class Maintenance:
             or any(_needs(table.record) for table in catalog.tables.values())
             or _has_rows(storage, TOKENS)
             or any(each.expires is not None for each in backups(storage))
+            or has_records(storage, "bulk-operation")
             or any(_has_rows(storage, table.record.changes) for table in catalog.tables.values())
         )
 
@@ -153,8 +140,7 @@ class Maintenance:
         self._wake.set()
         if self._thread is not None and self._thread.is_alive():  # an interrupt may come before its start
             self._thread.join()
-        for fill in self._fills.values():
-            fill.close()
+        self._transfers.close()
 
     def after_fork(self) -> None:
         self._lock = threading.Lock()

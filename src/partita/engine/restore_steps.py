@@ -65,20 +65,30 @@ def _undo(
     below: int,
 ) -> None:
     """Saves the items as they were before some changes, until one that was made at the target second or earlier."""
+    reached = undo_changes(txn, source, restore.saved or "", below, restore.at)
+    context.write_catalog.save(txn, replace(record, restore=replace(restore, undo_below=reached)), record)
+
+
+def undo_changes(
+    txn: StorageTransaction, source: StoredTable, saved: str, below: int, at: float, *, is_exclusive: bool = False
+) -> int | None:
+    """Saves items as they were before some changes, newest first, until one that was made at a second or earlier.
+
+    Returns the number below which there may be more; None at the end. `is_exclusive` undoes those at the second too.
+    """
     oldest: dict[bytes, Row] = {}
     size = undone = 0
     reached: int | None = None
     for number, undo in newest_first(txn, source, below):
-        if undo.at <= restore.at:
+        if undo.at < at or (undo.at == at and not is_exclusive):
             break
         oldest[undo.storage_key] = undo.old or NO_ITEM
         undone, size = undone + 1, size + (len(undo.old.value) if undo.old else 0)
         if undone == MAX_UNDONE or size > MAX_UNDONE_BYTES:
             reached = number
             break
-    saved = restore.saved or ""
     txn.apply(Write(saved, key, txn.get(saved, key), oldest[key]) for key in sorted(oldest))
-    context.write_catalog.save(txn, replace(record, restore=replace(restore, undo_below=reached)), record)
+    return reached
 
 
 def add_items(txn: StorageTransaction, table: StoredTable, rows: list[tuple[bytes, Row]]) -> None:

@@ -1,6 +1,6 @@
 """Sorts rows by their keys, more than fit in memory: sorted runs in a temporary file, then merged.
 
-add     | rows in memory | --- sorted, when they are many ---> | run 1 | run 2 | run 3 | ...   (a file without a name)
+add     | rows in memory | --- sorted, when they are many ---> | run 1 | run 2 | ...   (in a file without a name)
 merged  the runs side by side, some bytes of each in memory: each key once, with the row that was added last
 """
 

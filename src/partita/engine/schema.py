@@ -71,7 +71,8 @@ class SnapshotRecord(msgspec.Struct, kw_only=True, frozen=True):
 
     saved: str  # the space of items that have changed since, as they were
     copied_to: str = ""  # hex of the last storage key that has been copied
-    backup: str | None = None  # the id of the backup that it is copied to; None: to a table
+    backup: str | None = None  # the id of the backup that it is copied to
+    export: str | None = None  # the id of the export that it is written to; without either it is a restore
 
 
 class RestoreRecord(msgspec.Struct, kw_only=True, frozen=True):
@@ -125,6 +126,7 @@ class TableRecord(msgspec.Struct, kw_only=True, frozen=True):
     snapshots: list[SnapshotRecord] = []
     restore: RestoreRecord | None = None
     fill: FillRecord | None = None
+    importing: str | None = None  # the id of the import that fills the table
 
     def all_indexes(self) -> list[IndexRecord | VectorIndexRecord]:
         return [*self.indexes, *self.vector_indexes]
@@ -233,7 +235,7 @@ class StoredTable:
         self.has_local_indexes = any(not each.is_global for each in record.indexes)
         self.stream = next((each for each in record.streams if each.closed is None), None)
         self.is_logged = self.stream is not None or record.recovery is not None
-        self.is_restoring = record.restore is not None and record.restore.is_running
+        self.is_restoring = record.importing is not None or (record.restore is not None and record.restore.is_running)
         self.snapshots = [(each.saved, bytes.fromhex(each.copied_to)) for each in record.snapshots]
         self._partition_name = self.keys.partition[0].name
         self._sort_name = self.keys.sort[0].name if self.keys.sort else None

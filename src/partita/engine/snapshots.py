@@ -39,14 +39,21 @@ class CopiedRows(NamedTuple):
     reached: bytes | None
 
 
-def next_rows(reader: Reader, table: StoredTable, snapshot: SnapshotRecord) -> CopiedRows:
+def next_rows(
+    reader: Reader,
+    table: StoredTable,
+    snapshot: SnapshotRecord,
+    max_rows: int | None = None,
+    max_bytes: int | None = None,
+) -> CopiedRows:
     """The rows of a snapshot after its mark, some at a time."""
     low = after(snapshot.copied_to)
-    present, present_to = bounded_rows(reader.range(table.space, low, None))
-    saved, saved_to = bounded_rows(
-        reader.range(snapshot.saved, low, None if present_to is None else present_to + b"\0")
-    )
+    present, present_to = bounded_rows(reader.range(table.space, low, None), max_rows, max_bytes)
+    high = None if present_to is None else present_to + b"\0"
+    saved, saved_to = bounded_rows(reader.range(snapshot.saved, low, high), max_rows, max_bytes)
     reached = present_to if saved_to is None else saved_to
+    if not saved:
+        return CopiedRows(present, reached)
     merged = dict(present) | dict(saved)
     keys = sorted(key for key, row in merged.items() if row != NO_ITEM and (reached is None or key <= reached))
     return CopiedRows([(key, merged[key]) for key in keys], reached)

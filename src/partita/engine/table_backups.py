@@ -7,7 +7,6 @@ A backup is in the same file as its table and outlives it. It has the record of 
 nothing else.
 """
 
-import os
 import zlib
 from collections.abc import Iterator
 
@@ -52,11 +51,6 @@ class BackupRecord(msgspec.Struct, kw_only=True, frozen=True):
 
 
 _decode = msgspec.json.Decoder(BackupRecord).decode
-
-
-def new_backup_id(now: float) -> str:
-    """An id in the order of time, as those of DynamoDB are."""
-    return f"{round(now * 1000):014d}-{os.urandom(4).hex()}"
 
 
 def backup_arn(context: EngineContext, backup: BackupRecord) -> str:

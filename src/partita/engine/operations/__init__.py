@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from partita.dynamodb import backup_shapes, statement_shapes, stream_shapes, tag_shapes
+from partita.dynamodb import backup_shapes, statement_shapes, stream_shapes, tag_shapes, transfer_shapes
 from partita.dynamodb import requests as q
 from partita.dynamodb.operations import READS, WRITES, RequestType, is_read
 from partita.engine.context import EngineContext, Job
@@ -54,6 +54,16 @@ HANDLERS: dict[RequestType, str] = {
     tag_shapes.ListTagsOfResource: "tags.list_tags_of_resource",
     tag_shapes.TagResource: "tags.tag_resource",
     tag_shapes.UntagResource: "tags.untag_resource",
+    transfer_shapes.CancelBulkOperation: "bulk_operations.cancel_bulk_operation",
+    transfer_shapes.DescribeBulkOperation: "bulk_operations.describe_bulk_operation",
+    transfer_shapes.DescribeExport: "export_table.describe_export",
+    transfer_shapes.DescribeImport: "import_table.describe_import",
+    transfer_shapes.ExportTableToPointInTime: "export_table.export_to_point_in_time",
+    transfer_shapes.ImportTable: "import_table.import_table",
+    transfer_shapes.ListBulkOperations: "bulk_operations.list_bulk_operations",
+    transfer_shapes.ListExports: "export_table.list_exports",
+    transfer_shapes.ListImports: "import_table.list_imports",
+    transfer_shapes.StartBulkPutItems: "bulk_operations.start_bulk_put_items",
 }
 """The module and function that answer each operation; the function of a write returns a `Job`, run in a transaction."""
 

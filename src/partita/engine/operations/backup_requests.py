@@ -13,14 +13,12 @@ from partita.dynamodb.backup_shapes import (
     CreateBackupOutput,
     DeleteBackup,
     DescribeBackup,
-    IndexInfo,
     ListBackups,
     ListBackupsOutput,
     RestoreOutput,
     RestoreTableFromBackup,
     SourceTableDetails,
     SourceTableFeatureDetails,
-    VectorIndexInfo,
 )
 from partita.dynamodb.exceptions import (
     BackupInUseException,
@@ -31,10 +29,12 @@ from partita.dynamodb.exceptions import (
 from partita.dynamodb.limits import BACKUP_LIST
 from partita.dynamodb.shapes import (
     ProvisionedThroughput,
+    SecondaryIndex,
     SSEDescription,
     StreamSpecification,
     TimeToLiveDescription,
     VectorAttribute,
+    VectorIndexDefinition,
 )
 from partita.engine.catalog import name_of
 from partita.engine.constraints import check_members
@@ -47,9 +47,9 @@ from partita.engine.table_backups import (
     backups,
     drop_backup,
     find_backup,
-    new_backup_id,
     save_backup,
 )
+from partita.engine.transfers import new_id
 from partita.storage.contract import Reader, StorageTransaction
 
 
@@ -62,7 +62,7 @@ def create_backup(context: EngineContext, request: CreateBackup) -> Job:
         now, totals = context.clock(), txn.totals(table.space)
         space, saved = context.write_catalog.new_spaces(txn, 2)
         backup = BackupRecord(
-            id=new_backup_id(now),
+            id=new_id(now),
             name=request.backup_name or "",
             type="USER",
             created=now,
@@ -236,7 +236,7 @@ def _features(table: TableRecord) -> SourceTableFeatureDetails:
         else None,
         sse_description=SSEDescription(status="ENABLED", sse_type=table.sse_type) if table.sse_type else None,
         vector_indexes=[
-            VectorIndexInfo(
+            VectorIndexDefinition(
                 index_name=each.name,
                 vector_attribute=VectorAttribute(attribute_name=each.attribute),
                 search_schema=each.search_schema or None,
@@ -250,10 +250,10 @@ def _features(table: TableRecord) -> SourceTableFeatureDetails:
     )
 
 
-def _index_infos(indexes: list[IndexRecord], *, is_global: bool) -> Iterator[IndexInfo]:
+def _index_infos(indexes: list[IndexRecord], *, is_global: bool) -> Iterator[SecondaryIndex]:
     for index in indexes:
         if index.is_global == is_global:
-            yield IndexInfo(
+            yield SecondaryIndex(
                 index_name=index.name,
                 key_schema=index.key_schema,
                 projection=index.projection,

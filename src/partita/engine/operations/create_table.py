@@ -59,7 +59,7 @@ def create_table(context: EngineContext, request: CreateTable) -> Job:
         if name in context.write_catalog.all_tables:
             raise ResourceInUseException(f"Table already exists: {name}")
         check_table_count(context)
-        record = _record(context, txn, request)
+        record = new_record(context, txn, request)
         context.write_catalog.save(txn, record, None)
         table = StoredTable(record)
         return CreateTableOutput(table_description=describe(context, txn, table, "CREATING"))
@@ -75,7 +75,8 @@ def check_table_count(context: EngineContext) -> None:
         )
 
 
-def _record(context: EngineContext, txn: StorageTransaction, request: CreateTable) -> TableRecord:
+def new_record(context: EngineContext, txn: StorageTransaction, request: CreateTable) -> TableRecord:
+    """The record of a table that is created now, with spaces of its own."""
     local, shared = request.local_secondary_indexes or [], request.global_secondary_indexes or []
     vectors = request.vector_indexes or []
     spaces = iter(context.write_catalog.new_spaces(txn, 2 + len(local) + len(shared) + 2 * len(vectors)))

@@ -15,7 +15,8 @@ from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.describe_table import describe
 from partita.engine.schema import StoredTable, TableRecord
-from partita.engine.table_backups import SYSTEM_BACKUP_SECONDS, BackupRecord, new_backup_id, save_backup
+from partita.engine.table_backups import SYSTEM_BACKUP_SECONDS, BackupRecord, save_backup
+from partita.engine.transfers import new_id
 from partita.storage.contract import StorageTransaction
 
 
@@ -59,7 +60,7 @@ def _system_backup(context: EngineContext, txn: StorageTransaction, record: Tabl
     """The backup that a table with point-in-time recovery leaves (Developer Guide, "Point-in-time recovery")."""
     now, totals = context.clock(), txn.totals(record.space)
     return BackupRecord(
-        id=new_backup_id(now),
+        id=new_id(now),
         name=f"{record.name}$DeletedTableBackup",
         type="SYSTEM",
         created=now,

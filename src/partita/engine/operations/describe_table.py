@@ -132,7 +132,7 @@ def _describe_index(
     )
     if index.is_global:
         on_demand = record.billing_mode == "PAY_PER_REQUEST"
-        described.index_status = "CREATING" if record.restore and record.restore.is_running else index.record.status
+        described.index_status = "CREATING" if StoredTable(record).is_restoring else index.record.status
         described.backfilling = _is_backfilling(index.record.backfilled_to)
         described.provisioned_throughput = _throughput(record, index.record.throughput)
         described.on_demand_throughput = index.record.on_demand

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from partita.dynamodb.backup_shapes import RestoreOutput, RestoreTableFromBackup, RestoreTableToPointInTime
+from partita.dynamodb.backup_shapes import RestoreOutput, RestoreRequest, RestoreTableToPointInTime
 from partita.dynamodb.exceptions import (
     INVALID,
     InvalidRestoreTimeException,
@@ -30,7 +30,6 @@ from partita.engine.vector_indexes import VectorIndexRecord
 from partita.storage.contract import StorageTransaction
 
 AnyIndex = TypeVar("AnyIndex", IndexRecord, VectorIndexRecord)
-RestoreRequest = RestoreTableToPointInTime | RestoreTableFromBackup
 
 
 def restore_to_point_in_time(context: EngineContext, request: RestoreTableToPointInTime) -> Job:
@@ -140,6 +139,7 @@ def create_target(
         snapshots=[],
         restore=restore,
         fill=None,
+        importing=None,
     )
     context.write_catalog.save(txn, record, None)
     return RestoreOutput(table_description=describe(context, txn, StoredTable(record)))

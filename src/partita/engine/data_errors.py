@@ -1,0 +1,9 @@
+"""What can be wrong in the objects of an import or a bulk put."""
+
+
+class UnreadableObject(Exception):
+    """An object that cannot be read further: what follows the error cannot be told apart."""
+
+
+class InvalidRecord(Exception):
+    """A record that is not one item; the next one can be read."""

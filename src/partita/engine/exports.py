@@ -1,0 +1,320 @@
+"""Exports: background work that writes a table, or its changes in a window, into the objects of a bucket.
+
+    full          the snapshot of the table, with the changes after the target second undone, as for a restore
+    incremental   1  changes from the end of the window on are undone: the items as they were at its end
+                  2  changes of the window: the oldest old image of each item, in a space of their own
+                  3  each item of that space: its image before the window, and at its end
+
+Data files are written outside of the writer: rows are read as of one state, compressed, and written; then one short
+transaction adds the file to the export and moves the mark. A file whose transaction does not come is not in a manifest,
+and is deleted if the process is still there.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.transfer_shapes import ExportTableToPointInTime
+from partita.dynamodb.values import Item
+from partita.engine.buckets import BucketMissing
+from partita.engine.catalog import SPACE
+from partita.engine.context import EngineContext
+from partita.engine.export_files import DataFile, ExportFiles, timestamp
+from partita.engine.export_filters import ExportFilter
+from partita.engine.history import newest_first
+from partita.engine.ion_text import ion_line
+from partita.engine.key_encoding import prefix_end
+from partita.engine.restore_steps import undo_changes
+from partita.engine.schema import SnapshotRecord, StoredTable
+from partita.engine.snapshots import after, bounded_rows, next_rows, snapshot_of, with_mark
+from partita.engine.transfers import TransferRecord, Transfers
+from partita.engine.write import decode_item
+from partita.engine.writer import Writer
+from partita.storage.contract import Reader, Row, StorageTransaction, Write
+
+FILE_ROWS = 50_000
+FILE_BYTES = 16_000_000
+MAX_CHANGES = 2000  # in one transaction
+_FILES = b"\0export-file/"
+_encode = msgspec.json.encode
+_decode_file = msgspec.json.Decoder(DataFile).decode
+
+
+class ExportRecord(TransferRecord, kw_only=True, frozen=True):
+    """The record of an export; its spaces are those of a snapshot, and of the changes of a window."""
+
+    request: ExportTableToPointInTime
+    at: float  # the end: the state of this second, or just before it
+    since: float | None = None  # the beginning of the window of an incremental export
+    saved: str | None = None
+    changed: str | None = None
+    undo_below: int | None = None
+    collect_below: int | None = None
+    copied_to: str = ""
+    has_begun: bool = False
+    files: int = 0
+
+    @property
+    def is_incremental(self) -> bool:
+        return self.since is not None
+
+
+EXPORTS = Transfers("export", ExportRecord)
+
+
+def files_of(context: EngineContext, export: ExportRecord) -> ExportFiles:
+    request = export.request
+    return ExportFiles(context.buckets, request.s3_bucket or "", request.s3_prefix, export.id)
+
+
+class ExportWork:
+    """The next step of one export."""
+
+    def __init__(self, context: EngineContext, writer: Writer, export: ExportRecord, table: StoredTable) -> None:
+        self._context = context
+        self._writer = writer
+        self._export = export
+        self._table = table
+        self._files = files_of(context, export)
+
+    def step(self) -> bool:
+        """Does one step; true if there is more. An export that cannot go on ends as FAILED."""
+        try:
+            if not self._export.has_begun:
+                self._files.start()
+                return bool(self._writer.run(self._begin))
+            if self._export.undo_below is not None:
+                return bool(self._writer.run(self._undo))
+            if self._export.collect_below is not None:
+                return bool(self._writer.run(self._collect))
+            return self._write_file()
+        except BucketMissing:
+            return self._end(("S3NoSuchBucket", "The specified bucket does not exist"))
+        except (OSError, ValidationException) as error:
+            return self._end(("S3InternalError", str(error)))
+
+    def _is_outdated(self, txn: StorageTransaction) -> bool:
+        """Whether another process has gone on with the export."""
+        return EXPORTS.find(txn, self._export.id) != self._export
+
+    def _begin(self, txn: StorageTransaction) -> bool:
+        if not self._is_outdated(txn):
+            EXPORTS.save(txn, replace(self._export, has_begun=True))
+        return True
+
+    def _source(self) -> StoredTable:
+        return self._context.write_catalog.tables[self._export.table]
+
+    def _undo(self, txn: StorageTransaction) -> bool:
+        export = self._export
+        if not self._is_outdated(txn):
+            below, saved = export.undo_below or 0, export.saved or ""
+            reached = undo_changes(txn, self._source(), saved, below, export.at, is_exclusive=export.is_incremental)
+            EXPORTS.save(txn, replace(export, undo_below=reached))
+        return True
+
+    def _collect(self, txn: StorageTransaction) -> bool:
+        """Adds the oldest images of some changes of the window, newest first, with the time of the newest change."""
+        export = self._export
+        if self._is_outdated(txn):
+            return True
+        found: dict[bytes, tuple[float, Row | None]] = {}
+        reached: int | None = None
+        for count, (number, undo) in enumerate(newest_first(txn, self._source(), export.collect_below or 0), 1):
+            if undo.at < (export.since or 0.0):
+                break
+            if undo.at < export.at:
+                newest = found.get(undo.storage_key, (undo.at, None))[0]
+                found[undo.storage_key] = (newest, undo.old)
+            if count == MAX_CHANGES:
+                reached = number
+                break
+        txn.apply(_changed_write(txn, export.changed or "", key, *found[key]) for key in sorted(found))
+        EXPORTS.save(txn, replace(export, collect_below=reached))
+        return True
+
+    def _write_file(self) -> bool:
+        lines, size, reached = self._lines()
+        is_last = reached is None
+        ion = self._export.request.export_format == "ION"
+        file = None
+        if lines or (is_last and not self._export.files):  # at least one file, even if it is empty
+            file = self._files.write_data(lines, ion=ion, incremental=self._export.is_incremental)
+        if not self._writer.run(lambda txn: self._add_file(txn, file, size, reached)):
+            if file is not None:
+                self._files.delete_data(file)  # another process has gone on with it
+            return True
+        return not is_last
+
+    def _add_file(self, txn: StorageTransaction, file: DataFile | None, size: int, reached: bytes | None) -> bool:
+        export = self._export
+        if self._is_outdated(txn):
+            return False
+        moved = replace(export, size=export.size + size)
+        if file is not None:
+            txn.apply([Write(SPACE, _file_key(export.id, export.files), None, Row(0, _encode(file)))])
+            moved = replace(moved, files=export.files + 1, processed=export.processed + file.item_count)
+        if reached is not None and not export.is_incremental:
+            table = self._source().record
+            moving = with_mark(table, snapshot_of(table, export.saved), reached)
+            self._context.write_catalog.save(txn, moving, table)
+        moved = replace(moved, copied_to="" if reached is None else reached.hex())
+        if reached is None:
+            moved = self._finish(txn, moved)
+        EXPORTS.save(txn, moved)
+        return True
+
+    def _lines(self) -> tuple[list[bytes], int, bytes | None]:
+        """The lines of the next data file, the size of their items, and the mark after them; None at the end."""
+        export = self._export
+        kept = ExportFilter(export.request.filter_specification, self._table)
+        with self._context.storage.snapshot() as reader:
+            if export.is_incremental:
+                rows, reached = bounded_rows(
+                    reader.range(export.changed or "", after(export.copied_to), None), FILE_ROWS, FILE_BYTES
+                )
+                changes = [(key, row, self._image(reader, key)) for key, row in rows]
+            else:
+                snapshot = SnapshotRecord(saved=export.saved or "", copied_to=export.copied_to)
+                rows, reached = next_rows(reader, self._table, snapshot, FILE_ROWS, FILE_BYTES)
+                changes = []
+        if export.is_incremental:
+            lines = list(self._change_lines(changes, kept))
+            return lines, sum(row.weight for _, row in rows), reached
+        ion = export.request.export_format == "ION"
+        return list(_item_lines(rows, kept, ion)), sum(row.weight for _, row in rows), reached
+
+    def _image(self, reader: Reader, key: bytes) -> bytes:
+        """The item at the end of the window; empty where there is none."""
+        saved = reader.get(self._export.saved or "", key)
+        row = reader.get(self._table.space, key) if saved is None else saved
+        return row.value if row else b""
+
+    def _change_lines(self, changes: list[tuple[bytes, Row, bytes]], kept: ExportFilter) -> Iterator[bytes]:
+        spec = self._export.request.incremental_export_specification
+        with_old = spec is None or spec.export_view_type != "NEW_IMAGE"
+        ion = self._export.request.export_format == "ION"
+        for _, row, image in changes:
+            change = _decode_change(row.value)
+            old = decode_item(change.old) if change.old else None
+            new = decode_item(image) if image else None
+            if old is None and new is None:
+                continue  # inserted and deleted in the window
+            keys = self._table.keys.key_of(new or old or {})
+            old, new = kept.image(old), kept.image(new)
+            if old is None and new is None:
+                continue
+            written = {"WriteTimestampMicros": {"N": str(round(change.at * 1_000_000))}}
+            members: dict[str, Item] = {"Metadata": written, "Keys": keys}
+            if with_old and old is not None:
+                members["OldImage"] = old
+            if new is not None:
+                members["NewImage"] = new
+            yield ion_line(members) if ion else _encode(members) + b"\n"
+
+    def _finish(self, txn: StorageTransaction, export: ExportRecord) -> ExportRecord:
+        """Writes the manifests, and drops what the export needed in the database."""
+        done = replace(export, status="COMPLETED", ended=self._context.clock())
+        self._files.write_manifests(_drop_files(txn, export), self._summary(done))
+        release(self._context, txn, export)
+        return replace(done, saved=None, changed=None)
+
+    def _summary(self, export: ExportRecord) -> dict[str, Any]:
+        request = export.request
+        spec = request.incremental_export_specification
+        times: dict[str, Any] = {"exportTime": timestamp(export.at)}
+        if export.since is not None:
+            times = {"exportFromTime": timestamp(export.since), "exportToTime": timestamp(export.at)}
+        summary = {
+            "version": "2023-08-01" if export.is_incremental else "2020-06-30",
+            "exportArn": f"{self._context.table_arn(export.table)}/export/{export.id}",
+            "startTime": timestamp(export.started),
+            "endTime": timestamp(export.ended or export.started),
+            "tableArn": self._context.table_arn(export.table),
+            "tableId": export.table_id,
+            **times,
+            "s3Bucket": request.s3_bucket,
+            "s3Prefix": request.s3_prefix,
+            "s3SseAlgorithm": request.s3_sse_algorithm or "AES256",
+            "s3SseKmsKeyId": None,
+            "manifestFilesS3Key": self._files.files_key,
+            "billedSizeBytes": export.size,
+            "itemCount": export.processed,
+            "outputFormat": request.export_format or "DYNAMODB_JSON",
+        }
+        if export.is_incremental:
+            summary["outputView"] = (spec.export_view_type if spec else None) or "NEW_AND_OLD_IMAGES"
+        return summary | {"exportType": "INCREMENTAL_EXPORT" if export.is_incremental else "FULL_EXPORT"}
+
+    def _end(self, failure: tuple[str, str]) -> bool:
+        self._writer.run(lambda txn: fail_export(self._context, self._export, failure, txn))
+        return False
+
+
+class _Change(msgspec.Struct, array_like=True, frozen=True):
+    """A row of the changes of a window: the time of the newest change, and the image before the oldest."""
+
+    at: float
+    old: bytes
+
+
+_decode_change = msgspec.msgpack.Decoder(_Change).decode
+
+
+def _changed_write(txn: StorageTransaction, space: str, key: bytes, at: float, old: Row | None) -> Write:
+    before = txn.get(space, key)
+    newest = at if before is None else _decode_change(before.value).at
+    row = msgspec.msgpack.encode(_Change(newest, old.value if old else b""))
+    return Write(space, key, before, Row(old.weight if old else 0, row))
+
+
+def _item_lines(rows: list[tuple[bytes, Row]], kept: ExportFilter, ion: bool) -> Iterator[bytes]:
+    if not ion and kept.is_empty:
+        return (b'{"Item":' + row.value + b"}\n" for _, row in rows)
+    items = (kept.image(decode_item(row.value)) for _, row in rows)
+    if ion:
+        return (ion_line({"Item": item}) for item in items if item is not None)
+    return (b'{"Item":' + _encode(item) + b"}\n" for item in items if item is not None)
+
+
+def _file_key(export_id: str, number: int) -> bytes:
+    return _FILES + f"{export_id}/{number:08d}".encode()
+
+
+def release(context: EngineContext, txn: StorageTransaction, export: ExportRecord) -> None:
+    """Ends the snapshot of an export, and drops its spaces."""
+    table = context.write_catalog.tables.get(export.table)
+    if table is not None:
+        kept = [each for each in table.record.snapshots if each.export != export.id]
+        context.write_catalog.save(txn, replace(table.record, snapshots=kept), table.record)
+    if export.changed is not None:
+        txn.drop_space(export.changed)
+
+
+def fail_export(
+    context: EngineContext, export: ExportRecord, failure: tuple[str, str], txn: StorageTransaction
+) -> None:
+    """Ends an export that cannot go on."""
+    found = EXPORTS.find(txn, export.id)
+    if found is None or not found.is_running:
+        return
+    written = _drop_files(txn, found)
+    release(context, txn, found)
+    ended = replace(found, status="FAILED", failure=failure, ended=context.clock(), saved=None, changed=None)
+    EXPORTS.save(txn, ended)
+    files = files_of(context, found)
+    for file in written:
+        with suppress(OSError, BucketMissing, ValidationException):
+            files.delete_data(file)
+
+
+def _drop_files(txn: StorageTransaction, export: ExportRecord) -> list[DataFile]:
+    """The files of an export, which are dropped from the catalogue."""
+    prefix = _FILES + export.id.encode() + b"/"
+    rows = list(txn.range(SPACE, prefix, prefix_end(prefix)))
+    txn.apply(Write(SPACE, key, Row(weight, value), None) for key, weight, value in rows)
+    return [_decode_file(value) for _, _, value in rows]

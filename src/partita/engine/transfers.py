@@ -1,0 +1,122 @@
+"""Records of exports, imports and bulk puts in the catalogue: listed, described, found by token, dropped after 90 days.
+
+Each record has an id in the order of time, which is the end of its ARN.
+"""
+
+import os
+from typing import Generic, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from partita.engine.catalog import SPACE
+from partita.engine.key_encoding import prefix_end
+from partita.storage.contract import Reader, Row, StorageTransaction, Write
+
+TOKEN_SECONDS = 8 * 3600.0  # that a client token is remembered
+LIST = 25  # [A] ListExports, ListImports, ListBulkOperations
+KEEP_SECONDS = 90 * 86_400.0  # that a record is listed
+_MIN_TOKEN = 112  # characters of a NextToken of ListImports (botocore's model)
+_encode = msgspec.json.encode
+
+
+class TransferRecord(msgspec.Struct, kw_only=True, frozen=True):
+    """What the three have in common. Counts are of records; `failure` is the code and the message."""
+
+    id: str
+    table: str
+    table_id: str
+    token: str | None
+    started: float
+    ended: float | None = None
+    status: str = "IN_PROGRESS"
+    failure: tuple[str, str] | None = None
+    processed: int = 0
+    errors: int = 0
+    size: int = 0
+
+    @property
+    def is_running(self) -> bool:
+        return self.ended is None
+
+
+AnyRecord = TypeVar("AnyRecord", bound=TransferRecord)
+
+
+class Transfers(Generic[AnyRecord]):
+    """The records of one kind."""
+
+    def __init__(self, name: str, kind: type[AnyRecord]) -> None:
+        self.name = name  # in their ARNs
+        self._prefix = b"\0" + name.encode() + b"/"
+        self._decode = msgspec.json.Decoder(kind).decode
+
+    def all(self, reader: Reader) -> list[AnyRecord]:
+        """The records, the newest first."""
+        rows = reader.range(SPACE, self._prefix, prefix_end(self._prefix), reverse=True)
+        return [self._decode(value) for _, _, value in rows]
+
+    def find(self, reader: Reader, record_id: str) -> AnyRecord | None:
+        row = reader.get(SPACE, self._prefix + record_id.encode())
+        return None if row is None else self._decode(row.value)
+
+    def save(self, txn: StorageTransaction, record: AnyRecord) -> None:
+        key = self._prefix + record.id.encode()
+        txn.apply([Write(SPACE, key, txn.get(SPACE, key), Row(0, _encode(record)))])
+
+    def with_token(self, reader: Reader, token: str | None, now: float) -> AnyRecord | None:
+        """The record of an earlier request with the same client token."""
+        if token is None:
+            return None
+        known = (each for each in self.all(reader) if each.token == token)
+        return next((each for each in known if now - (each.ended or now) < TOKEN_SECONDS), None)
+
+    def page(
+        self, reader: Reader, table: str | None, limit: int, token: str | None
+    ) -> tuple[list[AnyRecord], str | None]:
+        """Some records, the newest first, and the token of the next page."""
+        before = id_of_token(token)
+        found = [
+            each
+            for each in self.all(reader)
+            if (table is None or each.table == table) and (before is None or each.id < before)
+        ]
+        return found[:limit], token_of(found[limit - 1].id) if len(found) > limit else None
+
+    def drop_old(self, txn: StorageTransaction, now: float) -> None:
+        for record in self.all(txn):
+            if record.ended is not None and record.ended < now - KEEP_SECONDS:
+                key = self._prefix + record.id.encode()
+                txn.apply([Write(SPACE, key, txn.get(SPACE, key), None)])
+            elif record.ended is not None and record.ended > now:  # the clock was set back: it counts from now on
+                self.save(txn, replace(record, ended=now))
+
+
+def has_records(reader: Reader, name: str) -> bool:
+    """Whether there are records of a kind, found out without the module of that kind."""
+    prefix = b"\0" + name.encode() + b"/"
+    return next(iter(reader.range(SPACE, prefix, prefix_end(prefix))), None) is not None
+
+
+def new_id(now: float) -> str:
+    """An id in the order of time, as those of DynamoDB are."""
+    return f"{round(now * 1000):014d}-{os.urandom(4).hex()}"
+
+
+def token_of(record_id: str) -> str:
+    """A NextToken, in the form that the model of ListImports requires."""
+    return record_id.encode().hex().ljust(_MIN_TOKEN, "0")
+
+
+def id_of_token(token: str | None) -> str | None:
+    """The id in a NextToken; one that is none is before everything.
+
+    >>> id_of_token(token_of("01700000000000-0a1b2c3d"))
+    '01700000000000-0a1b2c3d'
+    """
+    if token is None:
+        return None
+    try:
+        return bytes.fromhex(token).rstrip(b"\0").decode()
+    except (ValueError, UnicodeDecodeError):
+        return ""
