@@ -30,6 +30,9 @@ COMMANDS = (
     "apply",
     "doctor",
     "export",
+    "export data",
+    "import",
+    "import data",
     "adopt",
     "prove",
     "explain",
@@ -50,7 +53,7 @@ def _ran(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProces
 def _page() -> str:
     parts = ["# The command line\n", "The output of `--help`.\n"]
     for command in ("", *COMMANDS):
-        text = "\n".join(line.rstrip() for line in _ran(*filter(None, [command]), "--help").stdout.splitlines())
+        text = "\n".join(line.rstrip() for line in _ran(*command.split(), "--help").stdout.splitlines())
         parts.append(f"## `partita{' ' if command else ''}{command}`\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
 

@@ -46,6 +46,11 @@ CAUGHT_WITHIN: dict[str, set[str]] = {
     "design/key_parts.py": {"ValueError"},
     "design/untyped_values.py": {"ValueError"},
     "design/vector_values.py": {"ValueError"},
+    "engine/buckets.py": {"BucketMissing"},  # these three become the failure of an export or import, or a count
+    "engine/bulk_puts.py": {"InvalidRecord"},
+    "engine/data_formats.py": {"UnreadableObject"},
+    "engine/imports.py": {"InvalidRecord"},
+    "engine/ion_text.py": {"InvalidRecord", "UnreadableObject"},
     "jobs/cron.py": {"ValueError"},
     "plan/item_compiler.py": {"ValueError"},
     "plan/items.py": {"ValueError", "_ReservedText"},
@@ -105,6 +110,7 @@ ERRORS: list[tuple[PartitaError, str]] = [
         "Order.at: is not a time; write at: datetime",
     ),
     (tree.ProofError("orders", "reads two ranges"), "orders: reads two ranges"),
+    (tree.TransferFailed("S3NoSuchBucket", "no such bucket"), "S3NoSuchBucket: no such bucket"),
     (
         tree.UnknownAttribute("Order", "colour", ("order_id", "at")),
         "Order has no attribute 'colour'; its attributes are order_id, at",

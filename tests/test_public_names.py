@@ -16,7 +16,8 @@ Owns Page PartitaError Pattern ProofError Query ReadOnlyStore ReferenceMissing R
 RejectionUnexplained
 ReservedKey RestoreFailed RestorePointMissing RetriesExhausted SearchResult SeedStep SentRequest StillReferenced
 StorageBusy StorageClosed StorageError
-Store StoreError StoredAs StoredItemInvalid SumOf System Table TableNotFound Transaction Transitions Unique
+Store StoreError StoredAs StoredItemInvalid SumOf System Table TableNotFound Transaction TransferFailed
+Transitions Unique
 UnknownAttribute Untracked Updated UpdatedAt UsedAfterFork Vector VectorIndex VectorSearch Version VersionConflict
 View Was Worker apply_design collection connect connect_async convert describe_pattern diagnose fan_out get new_id
 pattern plan_migration prove query settle time_in_id

@@ -31,6 +31,7 @@ PartitaError
 │   ├── JobRunning         a job that is to run by hand runs already
 │   ├── RestorePointMissing  a table cannot be restored to the moment, or from the backup
 │   ├── RestoreFailed      a restore has ended without its table
+│   ├── TransferFailed     an export, an import, a bulk put or a move has failed
 │   ├── RehearsalFailed    a restored table has other items than it should
 │   ├── StoredItemInvalid  a stored item does not fit its entity
 │   └── InvalidCursor      a cursor that does not belong to this query
@@ -101,6 +102,7 @@ __all__ = [
     "StoreError",
     "StoredItemInvalid",
     "TableNotFound",
+    "TransferFailed",
     "UnknownAttribute",
     "UsedAfterFork",
     "VersionConflict",
@@ -592,6 +594,18 @@ class RestoreFailed(StoreError):
 
     def __str__(self) -> str:
         return f"{self.table}: the restore has failed, and its table is gone"
+
+
+class TransferFailed(StoreError):
+    """An export, an import, a bulk put or a move has failed; `code` is DynamoDB's, where it has one."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
 
 
 class RehearsalFailed(StoreError):

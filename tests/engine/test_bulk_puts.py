@@ -38,8 +38,9 @@ def start(bench: Bench, **more: Any) -> Json:
 
 def ended(bench: Bench, started: Json) -> Json:
     bench.settle()
-    described: Json = bench.ok("DescribeBulkOperation", BulkOperationArn=started["BulkOperationArn"])
-    return described["BulkOperationDescription"]
+    reply = bench.ok("DescribeBulkOperation", BulkOperationArn=started["BulkOperationArn"])
+    described: Json = reply["BulkOperationDescription"]
+    return described
 
 
 def reports(bench: Bench, kind: str) -> list[Json]:

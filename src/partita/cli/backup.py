@@ -60,17 +60,17 @@ def backup(
             _back_up(db, name or f"{datetime.now():%Y-%m-%d-%H%M%S}")
 
 
-def opened(what: str, address: str) -> "Store":
+def opened(what: str, address: str, *, buckets: Path | None = None, creates: bool = False) -> "Store":
     """The store of a design on existing data; its tables are neither created nor changed."""
     from partita.cli.design_loader import load_system
     from partita.connect import connect
     from partita.errors import ConfigurationError
     from partita.store.store import Store
 
-    if "://" not in address and not Path(address).is_file():
+    if "://" not in address and not creates and not Path(address).is_file():
         raise ConfigurationError(f"--on {address}: no such file")
     design = load_system(what, "design").design
-    return Store(connect(address), design)
+    return Store(connect(address, buckets=buckets), design)
 
 
 def _back_up(db: "Store", name: str) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from partita.cli.options import CredentialsFile, Flag, Hosts, Origins, Port, Workers
+from partita.cli.options import BucketsFolder, CredentialsFile, Flag, Hosts, Origins, Port, Workers
 
 if TYPE_CHECKING:
     from socket import socket
@@ -29,6 +29,7 @@ def engine(
     allow_hosts: Hosts = (),
     allow_origins: Origins = (),
     public: Flag = False,
+    buckets: BucketsFolder = None,
 ) -> None:
     """Serve DynamoDB's protocol from this machine, for any AWS SDK or tool.
 
@@ -59,6 +60,9 @@ def engine(
         status 403. Can be given more than once; in the environment separated by commas.
     public
         Allow an address that other machines can reach without --credentials. Requests are not authenticated.
+    buckets
+        A folder whose folders take the place of S3's buckets in exports, imports and bulk puts. Whoever may send
+        requests can read and write there.
     """
     from partita.connect import connect
     from partita.errors import ConfigurationError
@@ -78,7 +82,7 @@ def engine(
     check_address(host, safe=public or bool(access_keys), advice="--public to allow that")
     sources = AllowedSources([host, *allow_hosts], allow_origins)
     at = bind_socket(host, port)
-    backend = connect("memory:") if data is None else connect(data, durability=durability)
+    backend = connect("memory:", buckets=buckets) if data is None else _opened(data, durability, buckets)
     where = "memory (lost when this ends)" if data is None else f"{data} (survives {SURVIVES[durability]})"
     listen(at)  # the printed address answers at once
     address = address_of(host, at)
@@ -88,16 +92,28 @@ def engine(
         _serve(backend, at, sources, access_keys)
     else:
         backend.close()  # it was opened to find out whether it can be
-        run_workers(workers, _serve_file, data, durability, at, sources, access_keys)
+        run_workers(workers, _serve_file, data, durability, buckets, at, sources, access_keys)
 
 
 def _serve_file(
-    data: Path, durability: Durability, at: "socket", sources: "AllowedSources", access_keys: "dict[str, Credential]"
+    data: Path,
+    durability: Durability,
+    buckets: Path | None,
+    at: "socket",
+    sources: "AllowedSources",
+    access_keys: "dict[str, Credential]",
 ) -> None:
     """The work of one worker process."""
-    from partita.connect import connect
+    _serve(_opened(data, durability, buckets), at, sources, access_keys)
 
-    _serve(connect(data, durability=durability), at, sources, access_keys)
+
+def _opened(data: Path, durability: Durability, buckets: Path | None) -> "Engine":
+    from partita.connect import connect
+    from partita.errors import ConfigurationError
+
+    if buckets is not None and not buckets.is_dir():
+        raise ConfigurationError(f"--buckets {buckets}: no such folder")
+    return connect(data, durability=durability, buckets=buckets)
 
 
 def _serve(backend: "Engine", at: "socket", sources: "AllowedSources", access_keys: "dict[str, Credential]") -> None:

@@ -1,4 +1,4 @@
-"""`partita export`: what other tools read: templates of the infrastructure of a design."""
+"""`partita export`: what other tools read: the data of a design, and templates of its infrastructure."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from partita.design.tables import Table
     from partita.system import System
 
-export = App(name="export", help="Write what other tools read: templates of the infrastructure of a design.")
+export = App(name="export", help="Write what other tools read: data, and templates of the infrastructure of a design.")
 
 What = Annotated[str, Parameter(help="An installed system, or module or module:attribute of your own: shop.design.")]
 

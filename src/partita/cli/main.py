@@ -7,6 +7,7 @@ from cyclopts import App
 from partita.cli.adopt import adopt
 from partita.cli.backup import backup
 from partita.cli.consumers import consumers
+from partita.cli.data_commands import import_command
 from partita.cli.design import explain, prove
 from partita.cli.doctor import doctor
 from partita.cli.engine import engine
@@ -36,6 +37,7 @@ for command in (
     apply,
     doctor,
     export,
+    import_command,
     adopt,
     prove,
     explain,

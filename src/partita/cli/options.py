@@ -19,6 +19,7 @@ def _split(_: Any, text: str, delimiter: str | None = None) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
 
+BucketsFolder = Annotated[Path | None, Parameter(env_var="PARTITA_BUCKETS")]
 CredentialsFile = Annotated[Path | None, Parameter(env_var="PARTITA_CREDENTIALS")]
 Hosts = Annotated[
     Sequence[str],

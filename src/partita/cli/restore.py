@@ -19,6 +19,8 @@ At = Annotated[
     Parameter(help="The second to go back to, such as 2026-01-31T12:00:00Z; local time without a zone."),
 ]
 
+Tables = Annotated[tuple[str, ...], Parameter(name="--table", negative=(), show_default=False)]
+
 
 def restore(
     what: str,
@@ -27,7 +29,7 @@ def restore(
     on: Address = "partita.db",
     at: At = None,
     backup: str | None = None,
-    tables: Annotated[tuple[str, ...], Parameter(name="--table", negative=(), show_default=False)] = (),
+    tables: Tables = (),
     suffix: str = "-restored",
 ) -> None:
     """Restore the tables of a design, as new tables beside the present ones; those are not changed.
@@ -57,14 +59,15 @@ def restore(
     if at is not None and backup is not None:
         raise ConfigurationError("--at and --backup exclude each other; give one of them")
     with opened(what, on) as db:
-        chosen = _chosen(db, tables)
+        chosen = chosen_tables(db, tables)
         moment = at if at is None or at.tzinfo is not None else at.astimezone()
         restores = [(table, planned_restore(db, table, moment, backup, suffix)) for table in chosen]
         for table, planned in restores:
             _run(db, table, planned, is_amazon=on.startswith("dynamodb://"))
 
 
-def _chosen(db: "Store", names: tuple[str, ...]) -> "list[Table]":
+def chosen_tables(db: "Store", names: tuple[str, ...]) -> "list[Table]":
+    """The tables of a design that --table names; all without a name."""
     from partita.errors import ConfigurationError
 
     known = {table.name: table for table in db.design.tables}

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from partita.cli.options import Address, CredentialsFile, Hosts, Origins, Port, Scale
+from partita.cli.options import Address, BucketsFolder, CredentialsFile, Hosts, Origins, Port, Scale
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from socket import socket
 
     from partita.cli.open_systems import OpenSystem
@@ -35,6 +36,7 @@ def serve(
     keys: Annotated[str | None, Parameter(env_var="PARTITA_KEYS")] = None,
     issuer: Annotated[str | None, Parameter(env_var="PARTITA_ISSUER")] = None,
     audience: Annotated[str | None, Parameter(env_var="PARTITA_AUDIENCE")] = None,
+    buckets: BucketsFolder = None,
 ) -> None:
     """Serve APIs over REST, with DynamoDB's protocol on the same port.
 
@@ -79,6 +81,8 @@ def serve(
         The issuer that a token must name (iss); requires --keys.
     audience
         The audience that a token must name (aud); requires --keys.
+    buckets
+        A folder whose folders take the place of S3's buckets in exports, imports and bulk puts.
     """
     import secrets
 
@@ -152,6 +156,7 @@ def serve(
         cursor_keys=cursor_keys,
         demo_token=token if seed and is_loopback(host) else None,
         works=work,
+        buckets=buckets,
     )
 
 
@@ -188,6 +193,7 @@ def run(
     cursor_keys: Sequence[bytes] | None = None,
     demo_token: str | None = None,
     works: bool = True,
+    buckets: "Path | None" = None,
 ) -> None:
     """Serves until interrupted; `ready` is called once the systems are open and the socket listens."""
     import asyncio
@@ -203,7 +209,7 @@ def run(
     from partita.rest.application import RestApplication
     from partita.server import uvicorn_server
 
-    backend: Any = connect(address)
+    backend: Any = connect(address, buckets=buckets)
     opened = open_systems(backend, systems)
     uvicorn_server.listen(at)
     ready(opened)

@@ -86,7 +86,7 @@ class ListBackupsOutput(Shape):
     last_evaluated_backup_arn: str | None = None
 
 
-class RestoreRequest(Request[RestoreOutput]):
+class RestoreOverrides(Shape):
     """The members that both restores have."""
 
     target_table_name: str | None = None
@@ -99,14 +99,14 @@ class RestoreRequest(Request[RestoreOutput]):
     vector_index_override: list[VectorIndexDefinition] | None = None
 
 
-class RestoreTableToPointInTime(RestoreRequest):
+class RestoreTableToPointInTime(Request[RestoreOutput], RestoreOverrides):
     source_table_arn: str | None = None
     source_table_name: str | None = None
     use_latest_restorable_time: bool | None = None
     restore_date_time: float | None = None
 
 
-class RestoreTableFromBackup(RestoreRequest):
+class RestoreTableFromBackup(Request[RestoreOutput], RestoreOverrides):
     backup_arn: str | None = None
 
 

@@ -1,16 +1,19 @@
 """The context of operations: the storage, its tables, the clock, and the region and account of ARNs."""
 
+import os
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from partita.dynamodb.exceptions import ResourceInUseException
-from partita.engine.buckets import Buckets
 from partita.engine.catalog import Catalog, name_of
 from partita.engine.schema import StoredTable
 from partita.engine.vector_memory import VectorMemory
 from partita.storage.contract import Storage, StorageTransaction
+
+if TYPE_CHECKING:
+    from partita.engine.buckets import Buckets
 
 Job: TypeAlias = Callable[[StorageTransaction], Any]
 """A prepared write. Run in a transaction, it applies its writes last, all at once, and returns the reply."""
@@ -24,7 +27,14 @@ class EngineContext(msgspec.Struct, frozen=True):
     region: str = "us-east-1"
     account: str = "000000000000"
     vectors: VectorMemory = msgspec.field(default_factory=VectorMemory)
-    buckets: Buckets = msgspec.field(default_factory=Buckets)
+    bucket_folder: "str | os.PathLike[str] | None" = None
+
+    @property
+    def buckets(self) -> "Buckets":
+        """The buckets of exports, imports and bulk puts; few programs use any."""
+        from partita.engine.buckets import Buckets
+
+        return Buckets(self.bucket_folder)
 
     def table(self, name: str | None) -> StoredTable:
         """The table by name or ARN, for a read."""

@@ -17,7 +17,6 @@ from partita.dynamodb.exceptions import (
 )
 from partita.dynamodb.operations import ITEM_WRITES
 from partita.dynamodb.requests import Request
-from partita.engine.buckets import Buckets
 from partita.engine.catalog import Catalog, now
 from partita.engine.context import EngineContext, Job
 from partita.engine.maintenance import Maintenance
@@ -61,7 +60,7 @@ class Engine:
             region,
             account,
             VectorMemory(vector_memory),
-            Buckets(buckets),
+            buckets,
         )
         self._writer = Writer(self._context)
         self.maintenance = Maintenance(self._context, self._writer)

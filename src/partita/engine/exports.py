@@ -255,20 +255,20 @@ class ExportWork:
         return False
 
 
-class _Change(msgspec.Struct, array_like=True, frozen=True):
+class WindowChange(msgspec.Struct, array_like=True, frozen=True):
     """A row of the changes of a window: the time of the newest change, and the image before the oldest."""
 
     at: float
     old: bytes
 
 
-_decode_change = msgspec.msgpack.Decoder(_Change).decode
+_decode_change = msgspec.msgpack.Decoder(WindowChange).decode
 
 
 def _changed_write(txn: StorageTransaction, space: str, key: bytes, at: float, old: Row | None) -> Write:
     before = txn.get(space, key)
     newest = at if before is None else _decode_change(before.value).at
-    row = msgspec.msgpack.encode(_Change(newest, old.value if old else b""))
+    row = msgspec.msgpack.encode(WindowChange(newest, old.value if old else b""))
     return Write(space, key, before, Row(old.weight if old else 0, row))
 
 

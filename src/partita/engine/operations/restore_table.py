@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from partita.dynamodb.backup_shapes import RestoreOutput, RestoreRequest, RestoreTableToPointInTime
+from partita.dynamodb.backup_shapes import RestoreOutput, RestoreOverrides, RestoreTableToPointInTime
 from partita.dynamodb.exceptions import (
     INVALID,
     InvalidRestoreTimeException,
@@ -109,7 +109,7 @@ def _text(second: int) -> str:
 def create_target(
     context: EngineContext,
     txn: StorageTransaction,
-    request: RestoreRequest,
+    request: RestoreOverrides,
     source: TableRecord,
     restore: RestoreRecord,
 ) -> RestoreOutput:
@@ -145,7 +145,7 @@ def create_target(
     return RestoreOutput(table_description=describe(context, txn, StoredTable(record)))
 
 
-def _with_overrides(request: RestoreRequest, source: TableRecord) -> TableRecord:
+def _with_overrides(request: RestoreOverrides, source: TableRecord) -> TableRecord:
     local_indexes = _remaining(
         request.local_secondary_index_override, [each for each in source.indexes if not each.is_global]
     )
@@ -194,7 +194,7 @@ def _is_same(override: SecondaryIndex | VectorIndexDefinition, index: IndexRecor
     )
 
 
-def _with_billing(request: RestoreRequest, record: TableRecord) -> TableRecord:
+def _with_billing(request: RestoreOverrides, record: TableRecord) -> TableRecord:
     mode = request.billing_mode_override or record.billing_mode
     units = request.provisioned_throughput_override
     if mode == "PAY_PER_REQUEST":

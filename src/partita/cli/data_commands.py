@@ -1,0 +1,186 @@
+"""`partita export data` and `partita import data`: tables of a design as files in DynamoDB's own layout."""
+
+import json
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from partita.cli.backup import opened
+from partita.cli.export import What, export
+from partita.cli.options import Address, Flag
+from partita.cli.progress import progress_line
+from partita.cli.restore import Tables, chosen_tables
+
+if TYPE_CHECKING:
+    from partita.recovery.data_files import Place
+    from partita.store.store import Store
+
+import_command = App(name="import", help="Load what other tools have written.")
+
+InputFormat = Literal["dynamodb-json", "ion", "csv"]
+Compression = Literal["none", "gzip", "zstd"]
+PlaceText = Annotated[str, Parameter(metavar="PLACE")]
+
+
+@export.command(name="data")
+def export_data(
+    what: What,
+    /,
+    *,
+    to: PlaceText,
+    on: Address = "partita.db",
+    at: datetime | None = None,
+    since: datetime | None = None,
+    ion: Flag = False,
+    tables: Tables = (),
+) -> None:
+    """Export the items of a design's tables, with manifests and checksums, in the layout of DynamoDB's exports to S3.
+
+    The tables need point-in-time recovery. They may be in use.
+
+    Parameters
+    ----------
+    to
+        Where the files go: a folder, which is created, or s3://BUCKET/PREFIX on Amazon and over HTTP; the server needs
+        --buckets.
+    on
+        Where the data is: a file, http://HOST:PORT or dynamodb://REGION.
+    at
+        The second to export; the latest by default.
+    since
+        Export the changes from this second on only, up to --at.
+    ion
+        Write Amazon Ion in place of DynamoDB JSON.
+    tables
+        A table of the design; all by default. Can be given more than once.
+    """
+    from partita.recovery.data_files import export_table
+
+    place, folder = _place(on, to, creates=True)
+    with opened(what, on, buckets=folder) as db:
+        for table in chosen_tables(db, tables):
+            begun, name = time.monotonic(), db.table_name(table)
+            with progress_line(f"exporting {name}") as progress:
+                done = export_table(
+                    db,
+                    table,
+                    place,
+                    at=_zoned(at),
+                    since=_zoned(since),
+                    ion=ion,
+                    progress=lambda items: progress(items, items),
+                )
+            where = _manifest_place(folder, place, done.export_manifest)
+            print(f"{name}: {done.item_count or 0:,} items in {time.monotonic() - begun:.1f} s: {where}")
+
+
+@import_command.command(name="data")
+def import_data(
+    what: What,
+    /,
+    *,
+    source: Annotated[str, Parameter(name="--from", metavar="PLACE")],
+    on: Address = "partita.db",
+    input_format: Annotated[InputFormat, Parameter(name="--format")] = "dynamodb-json",
+    compression: Compression | None = None,
+    add: Flag = False,
+    tables: Tables = (),
+) -> None:
+    """Import items into the tables of a design: an export, or other files of DynamoDB JSON, Ion or CSV.
+
+    Each table is created, with the keys, indexes and settings of the design. A folder with exports is searched for the
+    newest full export of each table. Any other place is that of the files of one table.
+
+    Parameters
+    ----------
+    source
+        Where the files are: a folder, or s3://BUCKET/PREFIX on Amazon and over HTTP.
+    on
+        Where the data goes: a file, http://HOST:PORT or dynamodb://REGION.
+    input_format
+        The format of the files; that of an export is known.
+    compression
+        How the files are compressed; gzip for an export, and not at all for others, by default.
+    add
+        Put the items into tables that exist, in place of those with the same key. Not for CSV.
+    tables
+        A table of the design; all by default. Can be given more than once.
+    """
+    from partita.errors import ConfigurationError
+    from partita.recovery.data_files import import_table, put_in_bulk
+
+    place, folder = _place(on, source, creates=False)
+    if add and input_format == "csv":
+        raise ConfigurationError("--add puts DynamoDB JSON or Ion; an import of CSV creates its table")
+    exports = {} if folder is None else _exports(Path(source))
+    with opened(what, on, buckets=folder, creates=True) as db:
+        chosen = chosen_tables(db, tables)
+        if not exports and len(chosen) > 1:
+            raise ConfigurationError("these files are of one table; name it with --table")
+        for table in chosen:
+            name, begun = db.table_name(table), time.monotonic()
+            prefix, kind, packed = exports.get(name, (place.prefix, input_format, compression or "none"))
+            if exports and name not in exports:
+                raise ConfigurationError(f"{source} has no full export of {name}; name other tables with --table")
+            where = type(place)(place.bucket, prefix)
+            load = put_in_bulk if add else import_table
+            with progress_line(f"importing {name}") as progress:
+                load(
+                    db,
+                    table,
+                    where,
+                    input_format=kind.upper().replace("-", "_"),
+                    compression=packed.upper(),
+                    progress=lambda items: progress(items, items),
+                )
+            print(f"{name}: {_count(db, name):,} items in {time.monotonic() - begun:.1f} s")
+
+
+def _count(db: "Store", table: str) -> int:
+    from partita.recovery.restoring import item_count
+
+    return item_count(db.backend, table)
+
+
+def _zoned(moment: datetime | None) -> datetime | None:
+    return moment if moment is None or moment.tzinfo is not None else moment.astimezone()
+
+
+def _place(address: str, text: str, *, creates: bool) -> "tuple[Place, Path | None]":
+    """The bucket that a text names, and for a folder on this machine the folder that it is in."""
+    from partita.errors import ConfigurationError
+    from partita.recovery.data_files import Place
+
+    if text.startswith("s3://"):
+        if "://" not in address:
+            raise ConfigurationError(f"{text}: a database file has folders in place of buckets; name a folder")
+        bucket, _, prefix = text.removeprefix("s3://").partition("/")
+        return Place(bucket, prefix or None), None
+    if "://" in address:
+        raise ConfigurationError(f"{text}: over HTTP the files are where the server is; write s3://BUCKET/PREFIX")
+    folder = Path(text).absolute()
+    if creates:
+        folder.mkdir(parents=True, exist_ok=True)
+    if not folder.is_dir():
+        raise ConfigurationError(f"{text}: no such folder")
+    return Place(folder.name), folder.parent
+
+
+def _exports(folder: Path) -> dict[str, tuple[str, InputFormat, Compression]]:
+    """The newest full export of each table in a folder: its data files, and their format."""
+    found: dict[str, tuple[str, InputFormat, Compression]] = {}
+    summaries = sorted(folder.rglob("AWSDynamoDB/*/manifest-summary.json"), key=lambda path: path.parent.name)
+    for path in summaries:
+        summary = json.loads(path.read_bytes())
+        if summary.get("exportType", "FULL_EXPORT") == "FULL_EXPORT":
+            table = str(summary["tableArn"]).rpartition("/")[2]
+            data = (path.parent / "data").relative_to(folder).as_posix()
+            found[table] = (f"{data}/", "ion" if summary["outputFormat"] == "ION" else "dynamodb-json", "gzip")
+    return found
+
+
+def _manifest_place(folder: Path | None, place: "Place", manifest: str | None) -> str:
+    return f"s3://{place.bucket}/{manifest}" if folder is None else str(folder / place.bucket / (manifest or ""))

@@ -1,0 +1,178 @@
+"""`partita export data` and `partita import data`; boto3's waiters and the AWS CLI drive the same over HTTP."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from partita import Store, connect
+from partita.cli.data_commands import export_data, import_data
+from partita.dynamodb.exceptions import ResourceInUseException
+from partita.dynamodb.requests import DescribeTimeToLive
+from partita.errors import ConfigurationError, TransferFailed
+from partita.recovery.data_files import Place, import_table
+from tests.cli import ledger
+from tests.cli.ledger import Entry
+from tests.cli.test_backup import ENVIRONMENT, PARTITA
+from tests.peers import started
+from tests.timing import PATIENCE
+
+pytestmark = pytest.mark.slow
+
+WAIT = {"Delay": 1, "MaxAttempts": int(PATIENCE)}
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Store]:
+    with connect(tmp_path / "ledger.db", ledger.design) as db:
+        db.create_tables()
+        for number in range(30):
+            db.create(Entry(entry_id=str(number), amount=number))
+        yield db
+
+
+def entries(path: Path) -> dict[str, int]:
+    with connect(path, ledger.design) as db:
+        return {each.entry_id: each.amount for each in db.scan(Entry)}
+
+
+def test_exported_data_loads_into_a_new_file_with_the_settings_of_the_design(
+    db: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on, copy, folder = str(tmp_path / "ledger.db"), str(tmp_path / "copy.db"), str(tmp_path / "exports")
+    export_data("tests.cli.ledger", on=on, to=folder)
+    printed = capsys.readouterr().out
+    assert printed.startswith("ledger: 30 items in ")
+    manifest = Path(printed.split(" s: ")[1].strip())
+    assert json.loads(manifest.read_bytes())["itemCount"] == 30
+    import_data("tests.cli.ledger", on=copy, source=folder)
+    assert capsys.readouterr().out.startswith("ledger: 30 items in ")
+    assert entries(Path(copy)) == entries(Path(on))
+    with connect(Path(copy)) as backend:
+        ttl = backend.call(DescribeTimeToLive(table_name="ledger")).time_to_live_description
+        assert ttl is not None
+        assert ttl.attribute_name == "ttl"
+    with pytest.raises(ResourceInUseException, match="Table already exists: ledger"):
+        import_data("tests.cli.ledger", on=copy, source=folder)
+    db.put(Entry(entry_id="new", amount=1))
+    export_data("tests.cli.ledger", on=on, to=folder, ion=True)
+    import_data("tests.cli.ledger", on=copy, source=folder, add=True)
+    assert capsys.readouterr().out.splitlines()[-1].startswith("ledger: 31 items in ")
+    assert entries(Path(copy))["new"] == 1
+
+
+def test_wrong_places_are_refused(db: Store, tmp_path: Path) -> None:
+    on = str(tmp_path / "ledger.db")
+    with pytest.raises(ConfigurationError, match="name a folder"):
+        export_data("tests.cli.ledger", on=on, to="s3://b/p")
+    with pytest.raises(ConfigurationError, match="no such folder"):
+        import_data("tests.cli.ledger", on=on, source=str(tmp_path / "nowhere"))
+    with pytest.raises(ConfigurationError, match="write s3://BUCKET/PREFIX"):
+        export_data("tests.cli.ledger", on="http://127.0.0.1:1", to="x")
+
+
+def test_failed_import_is_raised_with_its_code(tmp_path: Path) -> None:
+    (tmp_path / "bucket").mkdir()
+    (tmp_path / "bucket" / "x.json").write_text("garbage")
+    with connect("memory:", buckets=tmp_path) as backend:
+        db = Store(backend, ledger.design)
+        with pytest.raises(TransferFailed, match="ItemValidationError: Some of the items"):
+            import_table(db, ledger.ledger, Place("bucket"))
+
+
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("buckets")
+    (folder / "team-data").mkdir()
+    command = [*PARTITA, "engine", "--memory", "--buckets", str(folder)]
+    with started(lambda port: [*command, "--port", str(port)]) as running:
+        yield running.endpoint
+
+
+@pytest.fixture
+def client(endpoint: str) -> Any:
+    return boto3.client(
+        "dynamodb",
+        endpoint_url=endpoint,
+        region_name="us-east-1",
+        aws_access_key_id="a",
+        aws_secret_access_key="b",
+    )
+
+
+def creation(name: str) -> dict[str, Any]:
+    return {
+        "TableName": name,
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+
+
+def test_waiters_of_boto3_follow_an_export_an_import_and_a_bulk_put(client: Any) -> None:
+    client.create_table(**creation("notes"))
+    client.update_continuous_backups(
+        TableName="notes", PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+    )
+    for number in range(5):
+        client.put_item(TableName="notes", Item={"pk": {"S": str(number)}, "b": {"B": bytes([number])}})
+    table = client.describe_table(TableName="notes")["Table"]["TableArn"]
+    export = client.export_table_to_point_in_time(TableArn=table, S3Bucket="team-data")["ExportDescription"]
+    client.get_waiter("export_completed").wait(ExportArn=export["ExportArn"], WaiterConfig=WAIT)
+    done = client.describe_export(ExportArn=export["ExportArn"])["ExportDescription"]
+    assert done["ItemCount"] == 5
+    assert client.list_exports(TableArn=table)["ExportSummaries"][0]["ExportArn"] == export["ExportArn"]
+    prefix = done["ExportManifest"].removesuffix("manifest-summary.json") + "data/"
+    imported = client.import_table(
+        S3BucketSource={"S3Bucket": "team-data", "S3KeyPrefix": prefix},
+        InputFormat="DYNAMODB_JSON",
+        InputCompressionType="GZIP",
+        TableCreationParameters=creation("copy"),
+    )["ImportTableDescription"]
+    client.get_waiter("import_completed").wait(ImportArn=imported["ImportArn"], WaiterConfig=WAIT)
+    assert client.list_imports()["ImportSummaryList"][0]["ImportStatus"] == "COMPLETED"
+    client.create_table(**creation("another"))
+    bulk = client.start_bulk_put_items(
+        TableName="another",
+        InputS3Configuration={
+            "S3Bucket": "team-data",
+            "S3KeyPrefix": prefix,
+            "InputFormat": "DYNAMODB_JSON",
+            "InputCompressionType": "GZIP",
+        },
+        OutputS3Configuration={"S3Bucket": "team-data", "OutputType": ["ERROR"]},
+    )["BulkOperationDescription"]
+    client.get_waiter("bulk_operation_completed").wait(BulkOperationArn=bulk["BulkOperationArn"], WaiterConfig=WAIT)
+    copies = [client.scan(TableName=name)["Items"] for name in ("notes", "copy", "another")]
+    assert copies[0] == copies[1] == copies[2]
+
+
+def test_aws_cli_exports_and_describes(client: Any, endpoint: str) -> None:
+    client.create_table(**creation("lines"))
+    client.update_continuous_backups(
+        TableName="lines", PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+    )
+    table = client.describe_table(TableName="lines")["Table"]["TableArn"]
+
+    def aws(*arguments: str) -> Any:
+        command = [sys.executable, "-m", "awscli", "dynamodb", *arguments, "--endpoint-url", endpoint]
+        done = subprocess.run(
+            [*command, "--region", "us-east-1"],
+            env=ENVIRONMENT | {"AWS_EC2_METADATA_DISABLED": "true", "HOME": os.devnull},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
+        )
+        return json.loads(done.stdout) if done.stdout else None
+
+    export = aws("export-table-to-point-in-time", "--table-arn", table, "--s3-bucket", "team-data")
+    arn = export["ExportDescription"]["ExportArn"]
+    client.get_waiter("export_completed").wait(ExportArn=arn, WaiterConfig=WAIT)
+    assert aws("describe-export", "--export-arn", arn)["ExportDescription"]["ExportStatus"] == "COMPLETED"
