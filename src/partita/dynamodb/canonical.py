@@ -142,8 +142,10 @@ def attribute_size(name: str, item: Item) -> int:
     value = item.get(name)
     if value is None:
         return 0
-    text = value.get("S")
-    return text_size(name) + (checked_value(value)[1] if text is None else text_size(text))
+    if (text := value.get("S")) is not None:
+        return text_size(name) + text_size(text)
+    number = value.get("N")
+    return text_size(name) + (checked_value(value) if number is None else measured_number(number))[1]
 
 
 def _not_one_type(value: AttributeValue, depth: int) -> ValidationException:

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from partita.dynamodb.operations import is_read
 from partita.dynamodb.requests import Request, SearchVectors
 from partita.engine.engine import Engine, as_dynamodb_error
+from partita.engine.gathering import Gathering
 from partita.engine.writer import CommitGroup, PendingWrite
 from partita.errors import StorageError
 from partita.storage import after_fork
@@ -32,7 +33,6 @@ Done = Callable[[Any, BaseException | None], None]
 
 MAX_LOOP_SECONDS = 0.0005  # the loop itself commits while commits are faster than this
 SEARCH_THREADS = 2  # each starts with the first search that needs it
-_WEIGHT = 0.125  # of the latest commit in the moving average
 
 
 class AsyncEngine:
@@ -45,7 +45,7 @@ class AsyncEngine:
         self._loop = asyncio.get_running_loop()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._average_seconds = 0.0
+        self._gathering = Gathering(timer)
         self._work: SimpleQueue[CommitGroup | bool] = SimpleQueue()
         self._handed: CommitGroup | bool | None = None  # to the thread, and not yet finished
         self._thread = self._start_thread()
@@ -118,9 +118,9 @@ class AsyncEngine:
         self._engine.close()
 
     def _collect(self, seen: int) -> None:
-        """Lets the loop read further requests, as long as more writes arrive: they will share the commit."""
+        """Lets the loop read further requests, as long as more writes arrive or are expected: they share the commit."""
         waiting = len(self._writer)
-        if waiting > seen:
+        if waiting > seen or (waiting and not self._gathering.is_complete(waiting)):
             self._loop.call_soon(self._collect, waiting)
         elif waiting:
             self._start_group()
@@ -133,7 +133,9 @@ class AsyncEngine:
             self._finish(self._writer.commit_queue())
             return
         group = self._writer.open_group()
-        if group is not None and (self._average_seconds < MAX_LOOP_SECONDS or not self._engine.waits_for_disk):
+        if group is not None and (
+            self._gathering.average_seconds < MAX_LOOP_SECONDS or not self._engine.waits_for_disk
+        ):
             self._commit(group)
             self._finish(group.writes)
         else:
@@ -148,7 +150,7 @@ class AsyncEngine:
     def _commit(self, group: CommitGroup) -> None:
         begun = self._timer()
         group.commit()
-        self._average_seconds += (self._timer() - begun - self._average_seconds) * _WEIGHT
+        self._gathering.on_commit(self._timer() - begun)
 
     def _commit_loop(self) -> None:
         """The thread: commits the groups that the loop hands over."""
@@ -190,6 +192,7 @@ class AsyncEngine:
         for write in writes:
             if write.owner is not None:  # otherwise a thread waits for it in `Writer.run`
                 self._notify(write)
+        self._gathering.on_answers(len(writes), len(self._writer))
         if len(self._writer):
             self._loop.call_soon(self._collect, 0)
         else:

@@ -155,7 +155,10 @@ class KeySchema:
 
     def same_key(self, one: Item, other: Item) -> bool:
         """Whether two items have the same values in these attributes, or lack the same ones."""
-        return [one.get(name) for name in self.names] == [other.get(name) for name in self.names]
+        for name in self.names:  # noqa: SIM110 - for each index of each write, and a generator takes three times as long
+            if one.get(name) != other.get(name):
+                return False
+        return True
 
     def key_of(self, item: Item) -> Item:
         """The key attributes of an item."""

@@ -5,7 +5,7 @@ Here a thread copies the log while commits make it longer. The log restarts only
 the thread alone never achieves while commits go on. So the next commit copies the rest, which is little:
 
     commits   . . . . . . . . . . . .|rest|. . . .
-    log       grows ............... 4000    restarts
+    log       grows ............... 8000    restarts
     thread                  [ copies most ]
 """
 
@@ -14,8 +14,8 @@ from contextlib import suppress
 
 import apsw
 
-CHECKPOINT_PAGES = 4000  # 32 MB of log
-MAX_PAGES = 12_000  # at this length a commit waits for the thread
+CHECKPOINT_PAGES = 8000  # 64 MB of log; pages that many commits change are copied once
+MAX_PAGES = 24_000  # at this length a commit waits for the thread
 WAIT_SECONDS = 10.0
 
 

@@ -137,7 +137,10 @@ def _checked_values(values: Item | None) -> Item:
             raise ValidationException(
                 f'ExpressionAttributeValues contains invalid key: Syntax error; key: "{placeholder}"'
             )
-    return {placeholder: _check_value(placeholder, value) for placeholder, value in values.items()}
+    return {
+        placeholder: value if len(value) == 1 and type(value.get("S")) is str else _check_value(placeholder, value)
+        for placeholder, value in values.items()
+    }
 
 
 def _check_value(placeholder: str, value: AttributeValue) -> AttributeValue:
