@@ -239,6 +239,23 @@ def test_busy_database_is_503(ana: Client, db: Store, monkeypatch: pytest.Monkey
     assert rejected.json["detail"] == "the database does not answer"
 
 
+@pytest.mark.parametrize(("status", "expected"), [(429, 503), (502, 503), (401, 500)])
+def test_busy_service_is_503_and_one_that_rejects_us_500(
+    ana: Client, db: Store, monkeypatch: pytest.MonkeyPatch, status: int, expected: int
+) -> None:
+    """An embedding service, or OpenSearch."""
+    from partita.errors import SearchRejected
+
+    def rejecting(request: object) -> None:
+        raise SearchRejected("https://search.internal/x", status, "secret words")
+
+    monkeypatch.setattr(db.backend, "call", rejecting)
+    rejected = ana.delete("/notes/n1")
+    assert rejected.status == expected
+    assert "secret" not in rejected.json["detail"]
+    assert "internal" not in rejected.json["detail"]
+
+
 @pytest.mark.parametrize(
     ("body", "detail", "field"),
     [

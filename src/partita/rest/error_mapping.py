@@ -27,6 +27,7 @@ from partita.errors import (
     OutcomeUnknown,
     ReferenceMissing,
     RetriesExhausted,
+    ServiceRejected,
     StillReferenced,
     StorageBusy,
     StoredItemInvalid,
@@ -79,6 +80,8 @@ def problem_kind(error: Exception, *, matching: bool = False) -> tuple[int, str]
     """
     if isinstance(error, DynamoDBError):
         return _DYNAMODB_PROBLEMS.get(error.code)
+    if isinstance(error, ServiceRejected) and error.is_transient:
+        return BUSY
     if matching and isinstance(error, VersionConflict | ConditionFailed):
         return PRECONDITION_FAILED
     return next((_PROBLEMS[kind] for kind in type(error).__mro__ if kind in _PROBLEMS), None)
@@ -172,6 +175,8 @@ class ErrorMapping:
                 return None, f"{item_name(error.entity, error.key)} cannot be read as it is stored; see the log"
             case StorageBusy():
                 return None, "the database is busy"
+            case ServiceRejected():
+                return None, "a service that this request needs is busy"
             case NoReply():
                 outcome = "; the request may have been executed" if error.perhaps_executed else ""
                 return None, f"the database does not answer{outcome}"
