@@ -114,7 +114,7 @@ def test_search_has_the_documented_shape(db: Store, service: StubService) -> Non
     assert both["bool"]["should"][1] == {"match_phrase": {"w1": {"query": "solid wood", "boost": 2.0}}}
     assert prefix["bool"]["should"][-1] == {"prefix": {"forms": {"value": "fin", "boost": 1.0}}}
     assert last["bool"]["should"][0] == {
-        "match_phrase_prefix": {"w0": {"query": "e mai", "max_expansions": 1000, "boost": 3.0}}
+        "match_phrase_prefix": {"w0": {"query": "e mai", "max_expansions": 250, "boost": 3.0}}
     }
     (filters,) = body["query"]["bool"]["filter"]
     assert [each["terms"].keys() for each in filters["bool"]["filter"]] == [{"filters"}, {"filters"}]

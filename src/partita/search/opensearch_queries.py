@@ -9,7 +9,7 @@ from partita.search.text_filters import TextSelection
 from partita.search.text_target import TextSearch
 
 MAX_COUNTED = 5_000  # documents of a search; more are not counted
-MAX_EXPANSIONS = 1_000  # words that the prefix at the end of a phrase may stand for; OpenSearch's default is 50
+MAX_EXPANSIONS = 250  # words that the prefix at the end of a phrase may stand for in a column; default 50, clauses 1024
 
 Query = dict[str, Any]
 
