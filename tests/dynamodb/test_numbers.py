@@ -10,8 +10,10 @@ from partita.dynamodb.numbers import measured_number, measured_numbers
 
 FORMS = st.from_regex(r"\A[+-]?[0-9]{1,12}(\.[0-9]{0,12})?([eE][+-]?[0-9]{1,2})?\Z") | st.integers().map(str)
 
+SMALL = st.from_regex(r"\A-?0\.0{0,12}[0-9]{1,12}\Z") | st.from_regex(r"\A-?[1-9]\.[0-9]{1,9}[eE]-[1-9][0-9]\Z")
 
-@given(st.lists(FORMS, min_size=1, max_size=20))
+
+@given(st.lists(FORMS, min_size=1, max_size=20) | st.lists(SMALL, min_size=1, max_size=20))
 def test_many_numbers_are_measured_as_they_are_one_by_one(texts: list[str]) -> None:
     assume(all(is_valid(text) for text in texts))
     alone = [measured_number(text) for text in texts]

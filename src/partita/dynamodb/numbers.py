@@ -9,6 +9,7 @@ from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.limits import NUMBER_DIGITS, NUMBER_MAX_EXPONENT, NUMBER_MIN_EXPONENT
 
 _CACHED_LENGTH = 20  # characters
+_HALVES = [(length + 1) >> 1 for length in range(256)]  # no canonical number below 1 is as long
 
 # Text that is canonical already, with few enough digits on either side of the point.
 _FORM = r"(?:0|-?[1-9][0-9]{0,37}|-?[1-9][0-9]{0,18}\.[0-9]{0,18}[1-9]|-?0\.[0-9]{0,36}[1-9])"
@@ -112,12 +113,25 @@ def measured_numbers(texts: list[str]) -> tuple[list[str], int]:
     if joined.count(",") != len(texts) or not _ALL_CANONICAL(joined):
         texts = [canonical_number(text) for text in texts]
         joined = ",".join(texts) + ","
-    unsigned = joined.replace("-", "").split(",")[:-1]
-    sizes = [
-        ((len(text) + 1) >> 1) - (text[2:4] == "00") if text[:2] == "0." and text[2:6] != "0000" else number_size(text)
-        for text in unsigned
-    ]
-    return texts, sum(sizes) + joined.count("-")
+    unsigned = joined.replace("-", "")
+    return texts, _sizes(unsigned, unsigned.split(",")[:-1]) + joined.count("-")
+
+
+def _sizes(joined: str, texts: list[str]) -> int:
+    """The sum of the sizes of canonical numbers without their signs, which are also given joined by commas.
+
+    Numbers below 1, as the members of most vectors are, have one byte and one for each pair of digits after the point,
+    without the pairs of zeros that come first: these are counted for all numbers together.
+    """
+    every = f",{joined}"
+    if every.count(",0.") != len(texts):
+        return sum(map(number_size, texts))
+    size = sum(map(_HALVES.__getitem__, map(len, texts)))
+    zeros = ",0.00"
+    while found := every.count(zeros):
+        size -= found
+        zeros += "00"
+    return size
 
 
 def number_size(text: str) -> int:
