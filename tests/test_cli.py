@@ -20,6 +20,7 @@ PAGE = ROOT / "docs" / "reference" / "command-line.md"
 COMMANDS = (
     "engine",
     "serve",
+    "studio",
     "work",
     "consumers",
     "jobs",

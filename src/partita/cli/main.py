@@ -18,6 +18,7 @@ from partita.cli.restore import restore
 from partita.cli.search import search
 from partita.cli.seed import seed
 from partita.cli.serve import serve
+from partita.cli.studio import studio
 from partita.cli.token import token
 from partita.cli.verify import verify
 from partita.cli.work import work
@@ -27,6 +28,7 @@ app = App(name="partita", help="Declare a DynamoDB design once, in Python; prove
 for command in (
     engine,
     serve,
+    studio,
     work,
     consumers,
     jobs,

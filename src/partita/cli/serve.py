@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from partita.cli.options import Address, BucketsFolder, CredentialsFile, Hosts, Origins, Port, Scale
+from partita.cli.options import Address, BucketsFolder, CredentialsFile, Flag, Hosts, Origins, Port, Scale
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from partita.http.sources import AllowedSources
     from partita.rest.auth.identity import Verifier
     from partita.server.authorization import Authorizer
+    from partita.studio.studio_app import StudioApplication
     from partita.system import System
 
 DEMO_USER = "did:plc:demo"  # also valid where an API requires a decentralized identifier
@@ -31,6 +32,8 @@ def serve(
     allow_hosts: Hosts = (),
     allow_origins: Origins = (),
     work: bool = True,
+    studio: bool = True,
+    studio_write: Flag = False,
     seed: bool = True,
     scale: Scale = 1.0,
     keys: Annotated[str | None, Parameter(env_var="PARTITA_KEYS")] = None,
@@ -70,6 +73,11 @@ def serve(
         status 403. Can be given more than once; in the environment separated by commas.
     work
         Run the consumers and jobs of the systems, too; --no-work leaves them to partita work.
+    studio
+        Serve the studio of the systems at /studio, as partita studio does. On an address other than loopback it is
+        served where PARTITA_STUDIO_TOKEN is set in the environment.
+    studio_write
+        Let the studio change data. By default it may in memory: and on a loopback endpoint only.
     seed
         Write demo data, unless it exists already (only into a file or memory).
     scale
@@ -85,9 +93,11 @@ def serve(
         A folder whose folders take the place of S3's buckets in exports, imports and bulk puts.
     """
     import secrets
+    from functools import partial
 
     from partita.cli.engine import address_of
     from partita.cli.seed import progress_bar, seed_file, seed_system
+    from partita.cli.studio import mode_of, studio_address
     from partita.cli.token import groups_of, issuer_beside
     from partita.errors import ConfigurationError
     from partita.extras import needs
@@ -128,7 +138,7 @@ def serve(
     else:
         verifier, token = Verifier(key_set, issuer, audience), None
 
-    def ready(opened: "list[OpenSystem]") -> None:
+    def ready(opened: "list[OpenSystem]", opened_studio: "StudioApplication | None") -> None:
         if seed and on == "memory:":
             with progress_bar() as progress:
                 for each in opened:
@@ -137,6 +147,8 @@ def serve(
         print(f"partita: {', '.join(each.name for each in served)} at {address}, data in {on}")
         for api in apis:
             print(f"  {address}/api/{api.name}/docs")
+        if opened_studio is not None:
+            print(f"studio, {mode_of(opened_studio)}:\n  {studio_address(opened_studio, address)}")
         print("try:")
         examples = list(example_commands(served, address, token, signed=authorizer is not None))
         for line in examples if dynamodb else examples[:-1]:
@@ -157,6 +169,9 @@ def serve(
         demo_token=token if seed and is_loopback(host) else None,
         works=work,
         buckets=buckets,
+        open_studio=partial(_open_studio, served, on, host, studio_write, address if dynamodb else "")
+        if studio
+        else None,
     )
 
 
@@ -185,7 +200,7 @@ def run(
     at: "socket",
     endpoint: str,
     verifier: "Verifier",
-    ready: "Callable[[list[OpenSystem]], None]",
+    ready: "Callable[[list[OpenSystem], StudioApplication | None], None]",
     *,
     sources: "AllowedSources",
     authorizer: "Authorizer | None" = None,
@@ -194,8 +209,12 @@ def run(
     demo_token: str | None = None,
     works: bool = True,
     buckets: "Path | None" = None,
+    open_studio: "Callable[[Any], StudioApplication | None] | None" = None,
 ) -> None:
-    """Serves until interrupted; `ready` is called once the systems are open and the socket listens."""
+    """Serves until interrupted; `ready` is called once the systems are open and the socket listens.
+
+    `open_studio` opens the studio on the backend.
+    """
     import asyncio
     from contextlib import ExitStack, asynccontextmanager
 
@@ -211,8 +230,9 @@ def run(
 
     backend: Any = connect(address, buckets=buckets)
     opened = open_systems(backend, systems)
+    opened_studio = None if open_studio is None else open_studio(backend)
     uvicorn_server.listen(at)
-    ready(opened)
+    ready(opened, opened_studio)
     tour = DemoTour(opened, endpoint) if demo_token is not None and works else None
     apis = [each.system.api for each in opened]
     rest = RestApplication(
@@ -250,7 +270,23 @@ def run(
             background=background,
             metrics=metrics_endpoint(sources_of_metrics, at.getsockname()[0]),
             files=rest.files,
+            studio=opened_studio,
         )
+
+
+def _open_studio(
+    systems: "Sequence[System]", address: str, host: str, write: bool, endpoint: str, backend: Any
+) -> "StudioApplication | None":
+    """The studio of the systems; none on an address beyond this machine without a token for it."""
+    import os
+
+    from partita.cli.studio import open_studio
+    from partita.http.hosts import is_loopback
+    from partita.studio.sessions import TOKEN_VARIABLE
+
+    if not is_loopback(host) and not os.environ.get(TOKEN_VARIABLE):
+        return None
+    return open_studio(systems, backend, address, host=host, write=write, endpoint=endpoint)
 
 
 def example_commands(

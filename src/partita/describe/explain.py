@@ -20,39 +20,116 @@ from partita.plan.read_requests import EmptyRange, Plan, call_plan, fan_out_valu
 from partita.plan.search_requests import SearchPlan, search_plan, search_plan_of, search_vectors
 
 
+class ReadExplanation(msgspec.Struct, frozen=True):
+    """A read, explained: `request_count` requests like the ones in `requests`, of which a fan-out has one here."""
+
+    name: str
+    returns: str
+    where: str
+    range: str
+    requests: list[wire.Request[Any]]
+    request_count: int
+    cost: str
+    proof: list[str]
+    scan: str = ""
+
+
+def explained(
+    call: Get[Any] | Query[Any] | VectorSearch[Any], item_bytes: int = 1024, table_name: Callable[[str], str] = str
+) -> ReadExplanation:
+    """The explanation of a call; `table_name` gives the backend's name of a table."""
+    requests = [with_table_names(each, table_name) for each in requests_of(call)]
+    if isinstance(call, VectorSearch):
+        return _explained_search(search_plan(call), requests, item_bytes, table_name)
+    return _explained(call_plan(call), requests, item_bytes, table_name)
+
+
+def explained_read(read: Read, item_bytes: int = 1024, table_name: Callable[[str], str] = str) -> ReadExplanation:
+    """The explanation of a pattern before it is called, without its requests."""
+    if read.search is not None:
+        return _explained_search(search_plan_of(read), None, item_bytes, table_name)
+    return _explained(plan_of(read), None, item_bytes, table_name)
+
+
+def requests_of(call: Get[Any] | Query[Any] | VectorSearch[Any]) -> list[wire.Request[Any]]:
+    """The requests of the first page of a call, with the names of the design."""
+    if isinstance(call, VectorSearch):
+        return [search_vectors(search_plan(call), call.arguments)]
+    plan = call_plan(call)
+    if isinstance(call, Get):
+        return [get_item(plan, call.arguments)]
+    requests: list[wire.Request[Any]] = []
+    for each in fan_out_values(plan, call.arguments):
+        with suppress(EmptyRange):  # needs no request
+            requests.append(query(plan, call.arguments, fan_out_value=each, limit=call.read.page_size))
+    return requests
+
+
 def explain(
     call: Get[Any] | Query[Any] | VectorSearch[Any], item_bytes: int = 1024, table_name: Callable[[str], str] = str
 ) -> str:
     """The explanation of a call, in lines; `table_name` gives the backend's name of a table."""
-    if isinstance(call, VectorSearch):
-        found = search_plan(call)
-        request = _request(search_vectors(found, call.arguments), table_name)
-        return "\n".join([*_search_head(found, table_name), request, *_search_cost_and_proof(found, item_bytes)])
-    plan = call_plan(call)
-    if isinstance(call, Get):
-        requests: list[wire.Request[Any]] = [get_item(plan, call.arguments)]
-    else:
-        requests = []
-        for each in fan_out_values(plan, call.arguments):
-            with suppress(EmptyRange):  # needs no request
-                requests.append(query(plan, call.arguments, fan_out_value=each, limit=call.read.page_size))
-    shown = [_request(each, table_name) for each in requests[:1]]
-    return "\n".join([*_head(plan, table_name), *shown, *_cost_and_proof(plan, len(requests), item_bytes)])
+    return _text(explained(call, item_bytes, table_name), isinstance(call, VectorSearch))
 
 
 def explain_read(read: Read, item_bytes: int = 1024) -> str:
     """The explanation of a pattern before it is called."""
-    if read.search is not None:
-        search = search_plan_of(read)
-        return "\n".join([*_search_head(search, str), *_search_cost_and_proof(search, item_bytes)])
-    plan = plan_of(read)
-    return "\n".join([*_head(plan, str), *_cost_and_proof(plan, plan.proof.requests, item_bytes)])
+    return _text(explained_read(read, item_bytes), read.search is not None)
 
 
-def _search_head(plan: SearchPlan, table_name: Callable[[str], str]) -> list[str]:
-    names = " | ".join(source.model.name for source in plan.read.sources)
-    returned = plan.read.view.name if plan.read.view is not None else names
-    where = f"vector index {plan.index.name} of table {table_name(plan.model.table.name)}"
+def _text(found: ReadExplanation, is_search: bool) -> str:
+    lines = [
+        f"{found.name} -> {found.returns}",
+        f"  where    {found.where}",
+        f"  {'search' if is_search else 'range':<9}{found.range}",
+        *map(_request, found.requests[:1]),
+        f"  cost     {found.cost}",
+        *(f"  proof    {each}" for each in found.proof),
+        *([f"  scan     {found.scan}"] if found.scan else []),
+    ]
+    return "\n".join(lines)
+
+
+def _explained(
+    plan: Plan, requests: list[wire.Request[Any]] | None, item_bytes: int, table_name: Callable[[str], str]
+) -> ReadExplanation:
+    table = f"table {table_name(plan.table)}"
+    count = plan.proof.requests if requests is None else len(requests)
+    return ReadExplanation(
+        plan.read.name,
+        _returned(plan.read),
+        f"index {plan.index} of {table}" if plan.index else table,
+        _range(plan),
+        requests or [],
+        count,
+        _cost(plan, count, item_bytes),
+        list(plan.proof.sentences),
+    )
+
+
+def _explained_search(
+    plan: SearchPlan, requests: list[wire.Request[Any]] | None, item_bytes: int, table_name: Callable[[str], str]
+) -> ReadExplanation:
+    billed = vector_search_bytes(plan.codec.dimensions, plan.count * item_bytes)
+    limit = None if plan.read.search is None else plan.read.search.scan_limit
+    return ReadExplanation(
+        plan.read.name,
+        _returned(plan.read),
+        f"vector index {plan.index.name} of table {table_name(plan.model.table.name)}",
+        _search_range(plan),
+        requests or [],
+        1,
+        f"about {billed:,.0f} bytes searched for {plan.count} items of {item_bytes} bytes without their vectors",
+        list(plan.proof.sentences),
+        "" if limit is None else f"of at most {limit:,} items where a backend has no vector indexes",
+    )
+
+
+def _returned(read: Read) -> str:
+    return read.view.name if read.view is not None else " | ".join(source.model.name for source in read.sources)
+
+
+def _search_range(plan: SearchPlan) -> str:
     equal = [f"{fixed.attribute.name} = {_fixed(fixed)}" for fixed in plan.proof.range.fixed]
     vector = ""
     for slot, value in search_values(plan.read):
@@ -63,34 +140,16 @@ def _search_head(plan: SearchPlan, table_name: Callable[[str], str]) -> list[str
     if plan.proof.by_type:
         equal.append(f"{plan.model.table.type_attribute} = {plan.model.type_name}")
     nearest = f"the {plan.count} nearest to {vector} by {plan.index.distance}"
-    among = f", among {' and '.join(equal)}" if equal else ""
-    return [f"{plan.read.name} -> {returned}", f"  where    {where}", f"  search   {nearest}{among}"]
-
-
-def _search_cost_and_proof(plan: SearchPlan, item_bytes: int) -> list[str]:
-    billed = vector_search_bytes(plan.codec.dimensions, plan.count * item_bytes)
-    cost = f"about {billed:,.0f} bytes searched for {plan.count} items of {item_bytes} bytes without their vectors"
-    lines = [f"  cost     {cost}", *(f"  proof    {each}" for each in plan.proof.sentences)]
-    limit = None if plan.read.search is None else plan.read.search.scan_limit
-    if limit is not None:
-        lines.append(f"  scan     of at most {limit:,} items where a backend has no vector indexes")
-    return lines
+    return f"{nearest}, among {' and '.join(equal)}" if equal else nearest
 
 
 def explain_scan(names: Sequence[str], request: wire.Scan, table_name: Callable[[str], str] = str) -> str:
     """The explanation of one table's scan."""
     table = table_name(request.table_name or "")
-    lines = [f"scan -> {' | '.join(names)}", f"  where    table {table}, every item", _request(request, table_name)]
+    shown = _request(with_table_names(request, table_name))
+    lines = [f"scan -> {' | '.join(names)}", f"  where    table {table}, every item", shown]
     lines.append("  cost     1 read unit for each 4 KB of the table, whatever the filter drops")
     return "\n".join(lines)
-
-
-def _head(plan: Plan, table_name: Callable[[str], str]) -> list[str]:
-    names = " | ".join(source.model.name for source in plan.read.sources)
-    returned = plan.read.view.name if plan.read.view is not None else names
-    table = f"table {table_name(plan.table)}"
-    where = f"index {plan.index} of {table}" if plan.index else table
-    return [f"{plan.read.name} -> {returned}", f"  where    {where}", f"  range    {_range(plan)}"]
 
 
 def _range(plan: Plan) -> str:
@@ -146,13 +205,9 @@ def _prefix(start: key_ranges.SortPrefix) -> str:
     return f"{begins} {prefix}{low} {ends} {prefix}{high}"
 
 
-def _request(request: wire.Request[Any], table_name: Callable[[str], str]) -> str:
-    body = msgspec.json.format(msgspec.json.encode(with_table_names(request, table_name)), indent=2).decode()
+def _request(request: wire.Request[Any]) -> str:
+    body = msgspec.json.format(msgspec.json.encode(request), indent=2).decode()
     return f"  request  {type(request).__name__}\n" + "\n".join(f"           {line}" for line in body.splitlines())
-
-
-def _cost_and_proof(plan: Plan, count: int, item_bytes: int) -> list[str]:
-    return [f"  cost     {_cost(plan, count, item_bytes)}", *(f"  proof    {each}" for each in plan.proof.sentences)]
 
 
 def _cost(plan: Plan, count: int, item_bytes: int) -> str:

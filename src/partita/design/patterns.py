@@ -54,6 +54,7 @@ class Pattern(Generic[P, R_co]):
     def __init__(self, function: Callable[P, R_co | None], read: Query[Any] | VectorSearch[Any] | None = None) -> None:
         self.__doc__ = function.__doc__
         self.name = function.__name__
+        self.module = function.__module__
         self.signature = inspect.signature(function)
         hints = _hints(function)
         self.arguments = _arguments(self.name, self.signature, hints)

@@ -57,17 +57,19 @@ class Application:
         dynamodb: bool = True,
         metrics: MetricsEndpoint | None = None,
         files: FileAddresses | None = None,
+        studio: AsgiApplication | None = None,
     ) -> None:
         """`on_open` is called with the open backend's dispatcher. `rest` answers at and below `/api`, and `/` in HTML.
 
         It answers for `files`, too.
 
         `background` is entered after the backend is opened, and left before it is closed. Without `dynamodb`, its
-        protocol is not served. `metrics` answers GET /metrics.
+        protocol is not served. `metrics` answers GET /metrics, and `studio` at and below `/studio`.
         """
         self._metrics = metrics
         self._files = files or FileAddresses()
         self._rest = rest
+        self._studio = studio
         self._dynamodb = dynamodb
         self._turns = turns
         self._authorizer = authorizer
@@ -84,6 +86,8 @@ class Application:
             await self._run_lifespan(receive, send)
         elif scope["type"] == "http" and self._rest is not None and self._is_for_rest(scope):
             await self._rest(scope, receive, send)
+        elif scope["type"] == "http" and self._studio is not None and _is_for_studio(scope):
+            await self._studio(scope, receive, send)
         elif scope["type"] == "http":
             await self._answer(scope, receive, send)
 
@@ -184,6 +188,14 @@ class Application:
             await _send(send, status, body, content_type=kind.encode())
         else:
             await _send(send, 404, error_body(UnknownOperationException()))
+
+
+def _is_for_studio(scope: Scope) -> bool:
+    """Its own paths, and the page at `/` where there is no other."""
+    path = scope["path"]
+    if path == "/studio" or path.startswith("/studio/"):
+        return True
+    return path == "/" and scope["method"] == "GET" and _accepts_html(scope["headers"])
 
 
 def _accepts_html(headers: list[tuple[bytes, bytes]]) -> bool:

@@ -93,13 +93,14 @@ def serve(
     background: BackgroundWork = nullcontext,
     metrics: MetricsEndpoint | None = None,
     files: FileAddresses | None = None,
+    studio: AsgiApplication | None = None,
 ) -> None:
     """Serves until interrupted, then answers the requests in progress. `rest` answers at and below `/api`.
 
     `nonblocking_read` answers GET requests to `rest` on the fast path, where they do not block. `background` is entered
-    for as long as the server runs. `metrics` answers GET /metrics. `rest` answers for `files` as well. With an
-    authorizer every DynamoDB request goes through ASGI, since the fast path does not verify signatures. Without
-    `dynamodb` only `rest` answers.
+    for as long as the server runs. `metrics` answers GET /metrics, and `studio` at and below `/studio`. `rest` answers
+    for `files` as well. With an authorizer every DynamoDB request goes through ASGI, since the fast path does not
+    verify signatures. Without `dynamodb` its protocol is not answered.
     """
 
     def fast_path(dispatcher: Dispatcher) -> FastPath:
@@ -119,6 +120,7 @@ def serve(
         dynamodb=dynamodb,
         metrics=metrics,
         files=files,
+        studio=studio,
     )
     if sources.origins:
         application = Cors(application, sources.origins)

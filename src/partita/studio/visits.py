@@ -1,0 +1,143 @@
+"""A visit: one request to a page, with the design that it is about and a store whose requests are metered."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from partita.consumers.consumer import Consumer
+from partita.design.tables import Table
+from partita.dynamodb.backend import Backend
+from partita.errors import InvalidValue, NotFound, ReadOnlyStore
+from partita.plan.design import Design
+from partita.store.store import Store
+from partita.studio import audit
+from partita.studio.budgets import SECONDS, MeteredBackend, UsedCapacity
+from partita.studio.sessions import BrowserSession
+from partita.studio.write_policy import DataPlace
+
+if TYPE_CHECKING:
+    from partita.jobs.job import Jobs
+
+WRITE_SECONDS = 60.0
+
+
+class StudioDesign(msgspec.Struct, frozen=True, eq=False):
+    """A design in the studio, on an open backend."""
+
+    name: str
+    design: Design
+    backend: Backend
+    consumers: Sequence[Consumer] = ()
+    jobs: "Jobs | None" = None
+    about: str = ""
+
+
+class Redirect(Exception):
+    """Leads to another page of the studio."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__(location)
+        self.location = location
+
+
+class Visit:
+    """A request: its parameters, its session, and the design that its path names."""
+
+    def __init__(
+        self,
+        root: str,
+        place: DataPlace,
+        designs: Mapping[str, StudioDesign],
+        session: BrowserSession,
+        cursor_keys: Sequence[bytes],
+        *,
+        method: str = "GET",
+        path: str = "",
+        query: Sequence[tuple[str, str]] = (),
+        form: Sequence[tuple[str, str]] = (),
+        theme: str = "",
+    ) -> None:
+        self.root = root
+        self.place = place
+        self.designs = designs
+        self.session = session
+        self.method = method
+        self.path = path
+        self.query = query
+        self.form = form
+        self.theme = theme
+        self.arguments: dict[str, str] = {}
+        self._cursor_keys = cursor_keys
+
+    @cached_property
+    def opened(self) -> StudioDesign:
+        name = self.arguments["design"]
+        if name not in self.designs:
+            raise NotFound("Design", {"name": name})
+        return self.designs[name]
+
+    @property
+    def design(self) -> Design:
+        return self.opened.design
+
+    @cached_property
+    def backend(self) -> MeteredBackend:
+        return MeteredBackend(self.opened.backend, SECONDS if self.method == "GET" else WRITE_SECONDS)
+
+    @cached_property
+    def db(self) -> Store:
+        keys = None if self.backend.cursor_key else list(self._cursor_keys)
+        return Store(self.backend, self.design, cursor_keys=keys, on_unreadable=lambda error: None)
+
+    @property
+    def used(self) -> UsedCapacity:
+        return self.backend.used
+
+    def param(self, name: str, default: str = "") -> str:
+        """A parameter of the address; of a form where the request has one."""
+        several = self.form if self.method == "POST" else self.query
+        return next((value for each, value in several if each == name), default)
+
+    def number(self, name: str, default: int, low: int, high: int) -> int:
+        """A whole number in an inclusive range."""
+        text = self.param(name)
+        if not text:
+            return default
+        try:
+            found = int(text)
+        except ValueError:
+            found = low - 1
+        if not low <= found <= high:
+            raise InvalidValue("studio", f"{text!r} is not a whole number from {low} to {high}", name)
+        return found
+
+    def table(self, name: str) -> Table:
+        """A table of the design; the first one without a name."""
+        tables = self.design.tables
+        found = tables[0] if not name and tables else next((each for each in tables if each.name == name), None)
+        if found is None:
+            raise NotFound("Table", {"name": name})
+        return found
+
+    def url(self, *path: str, **query: Any) -> str:
+        """The address of a page of this design; parameters that are None or empty are left out."""
+        return self.studio_url(self.opened.name, *path, **query)
+
+    def studio_url(self, *path: str, **query: Any) -> str:
+        """The address of any page."""
+        given = {name.rstrip("_"): value for name, value in query.items() if value not in (None, "", False)}
+        text = "/".join([self.root, *(quote(each, safe="") for each in path)])
+        return f"{text}?{urlencode(given)}" if given else text
+
+    def check_writable(self) -> None:
+        """A ReadOnlyStore where the studio may not write."""
+        if not self.place.writable:
+            raise ReadOnlyStore("a write")
+
+    def record(self, action: str, targets: list[str], outcome: str) -> None:
+        """Writes a line of the audit log."""
+        where = {"address": self.place.address, **({"account": self.place.account} if self.place.account else {})}
+        audit.record(self.session.id, self.opened.name, action, targets, outcome, **where)

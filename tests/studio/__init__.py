@@ -1,0 +1,1 @@
+"""The studio: its pages in memory, from the ASGI application."""

@@ -1,0 +1,90 @@
+"""A client of the studio in this process: with the token of programs, or with a session as a browser has it."""
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from html import unescape
+from typing import Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+from partita.http.asgi import Message
+from partita.studio.studio_app import StudioApplication
+
+TOKEN = "a-token-of-the-tests"
+ORIGIN = "http://127.0.0.1:8001"
+
+
+class PageReply(NamedTuple):
+    """A response; `text` is its body."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def form_token(self) -> str:
+        found = re.search(r'name="form_token" value="([^"]+)"', self.text)
+        assert found is not None
+        return unescape(found[1])
+
+
+class StudioClient:
+    """Sends requests to the application."""
+
+    def __init__(self, application: StudioApplication, headers: Mapping[str, str] | None = None) -> None:
+        self.application = application
+        self.headers = dict(headers if headers is not None else {"authorization": f"Bearer {TOKEN}"})
+
+    def get(self, path: str, headers: Mapping[str, str] | None = None, /, **query: Any) -> PageReply:
+        return self.send("GET", path + (f"?{urlencode(query)}" if query else ""), b"", headers or {})
+
+    def view(self, path: str, **query: Any) -> Any:
+        """The JSON view of a page."""
+        reply = self.get(f"{path}.json", **query)
+        assert reply.headers["content-type"] == "application/json"
+        return reply.json
+
+    def post(self, path: str, headers: Mapping[str, str] | None = None, /, **fields: Any) -> PageReply:
+        form = {"content-type": "application/x-www-form-urlencoded", **(headers or {})}
+        return self.send("POST", path, urlencode(fields).encode(), form)
+
+    def send(self, method: str, target: str, body: bytes, headers: Mapping[str, str]) -> PageReply:
+        return asyncio.run(self._sent(method, target, body, {**self.headers, **headers}))
+
+    async def _sent(self, method: str, target: str, body: bytes, headers: Mapping[str, str]) -> PageReply:
+        parts = urlsplit(target)
+        given = {"host": "127.0.0.1:8001", "accept": "text/html", **headers}
+        scope: dict[str, Any] = {
+            "type": "http",
+            "method": method,
+            "path": parts.path,
+            "raw_path": parts.path.encode(),
+            "query_string": parts.query.encode(),
+            "scheme": "http",
+            "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items()],
+        }
+        sent: list[Message] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        await self.application(scope, receive, send)
+        start, *rest = sent
+        found = {name.decode(): value.decode("latin-1") for name, value in start["headers"]}
+        return PageReply(start["status"], found, b"".join(each["body"] for each in rest).decode())
+
+
+def signed_in(application: StudioApplication) -> StudioClient:
+    """A browser that has opened the address with the token."""
+    reply = StudioClient(application, {}).get("/studio", token=TOKEN)
+    assert reply.status == 303
+    cookie = reply.headers["set-cookie"].partition(";")[0]
+    return StudioClient(application, {"cookie": cookie})

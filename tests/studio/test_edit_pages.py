@@ -1,0 +1,179 @@
+"""Edits: staged, shown as a difference, committed as one transaction, and recorded."""
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from partita import NotFound, Store
+from tests.studio.browser_client import StudioClient
+from tests.studio.shop import DIGITS, NOON, Customer, customer, order, orders_of
+
+KEY = json.dumps({"PK": {"S": "CUSTOMER#c1"}, "SK": {"S": "ORDER#2025-05-01T12:00:00.000000Z#o0"}})
+OWNER_KEY = json.dumps({"PK": {"S": "CUSTOMER#c1"}, "SK": {"S": "PROFILE"}})
+
+
+def _form(client: StudioClient, path: str, **query: str) -> dict[str, str]:
+    """The fields of a page's form, as a browser sends them."""
+    view = client.view(f"/studio/shop/{path}", **query)
+    fields = {f"field.{each['name']}": each["text"] for each in view["fields"] if not each["automatic"]}
+    fields |= {f"null.field.{each['name']}": "1" for each in view["fields"] if each["is_null"]}
+    before = {} if view["before"] is None else {"before": json.dumps(view["before"])}
+    return {**fields, **before, "entity": view["entity"], "kind": view["kind"]}
+
+
+def _stage(client: StudioClient, fields: Mapping[str, Any]) -> None:
+    reply = client.post("/studio/shop/stage", **fields)
+    assert reply.status == 303, reply.text
+
+
+def test_edit_is_staged_shown_and_committed(client: StudioClient, db: Store) -> None:
+    fields = _form(client, "edit", key=KEY)
+    assert fields["field.total"] == str(DIGITS)
+    _stage(client, {**fields, "field.status": "SHIPPED", "field.note": "line one\r\nline two"})
+    (staged,) = client.view("/studio/shop/staged")["edits"]
+    assert {each["name"]: (each["before"], each["after"]) for each in staged["differences"]} == {
+        "status": ("OPEN", "SHIPPED"),
+        "note": ("<script>alert(1)</script>", "line one\nline two"),
+    }
+    assert db.one(order("c1", NOON, "o0")).status == "OPEN"
+    assert client.post("/studio/shop/commit").headers["location"].endswith("/staged?committed=1")
+    stored = db.one(order("c1", NOON, "o0"))
+    assert (stored.status, stored.note, stored.total) == ("SHIPPED", "line one\nline two", DIGITS)
+    assert (stored.tags, stored.label) == (frozenset({"a", "b"}), b"\x00\xff")
+    assert client.view("/studio/shop/staged")["edits"] == []
+
+
+def test_several_edits_are_one_transaction_with_counters_and_guards(client: StudioClient, db: Store) -> None:
+    _stage(
+        client, {**_form(client, "new", entity="Customer"), "field.customerId": "c2", "field.email": "b@example.com"}
+    )
+    copy = {**_form(client, "new", entity="Order", key=KEY), "field.orderId": "o9"}
+    _stage(client, copy)
+    _stage(client, _form(client, "delete", key=KEY))
+    assert [each["kind"] for each in client.view("/studio/shop/staged")["edits"]] == ["create", "create", "delete"]
+    assert client.post("/studio/shop/commit").status == 303
+    assert db.find_by_unique(Customer, "email", "b@example.com") is not None
+    assert [each.order_id for each in db(orders_of("c1"))] == ["o2", "o1", "o9"]
+    assert db.one(customer("c1")).order_count == 3
+
+
+def test_item_that_has_changed_meanwhile_is_not_overwritten(client: StudioClient, db: Store) -> None:
+    fields = _form(client, "edit", key=KEY)
+    _stage(client, {**fields, "field.note": "mine"})
+    other = {**_form(client, "edit", key=OWNER_KEY), "field.name": "Ana Maria"}
+    _stage(client, other)
+    with db.change(order("c1", NOON, "o0")) as draft:
+        draft.note = "theirs"
+    reply = client.post("/studio/shop/commit")
+    assert reply.status == 409
+    assert "Nothing was written" in reply.text
+    assert db.one(order("c1", NOON, "o0")).note == "theirs"
+    assert db.one(customer("c1")).name == "Ana"
+    assert len(client.view("/studio/shop/staged")["edits"]) == 2
+
+
+def test_version_of_an_entity_fences_the_edit(client: StudioClient, db: Store) -> None:
+    fields = _form(client, "edit", key=OWNER_KEY)
+    _stage(client, {**fields, "field.name": "mine"})
+    with db.change(customer("c1")) as draft:
+        draft.email = "new@example.com"
+    assert client.post("/studio/shop/commit").status == 409
+
+
+def test_taken_unique_value_is_an_error_and_writes_nothing(client: StudioClient, db: Store) -> None:
+    fields = {**_form(client, "new", entity="Customer"), "field.customerId": "c2", "field.email": "ana@example.com"}
+    _stage(client, fields)
+    reply = client.post("/studio/shop/commit")
+    assert reply.status == 409
+    assert db.get(customer("c2")) is None
+
+
+def test_owner_is_deleted_alone_with_all_that_it_owns(client: StudioClient, db: Store) -> None:
+    _stage(client, _form(client, "delete", key=OWNER_KEY))
+    _stage(client, _form(client, "delete", key=KEY))
+    assert "commit its deletion alone" in client.post("/studio/shop/commit").text
+    client.post("/studio/shop/discard", number="1")
+    assert client.post("/studio/shop/commit").status == 303
+    with pytest.raises(NotFound):
+        db.one(customer("c1"))
+    assert list(db(orders_of("c1"))) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"field.total": "much"}, "total"),
+        ({"field.total": '"text"'}, "total"),
+        ({"field.paid": "2"}, "paid"),
+        ({"field.status": "LOST"}, "status"),
+        ({"field.placedAt": "yesterday"}, "placedAt"),
+        ({"field.label": "not base64!"}, "label"),
+        ({"field.lines": "[1]"}, "lines"),
+        ({}, ""),
+    ],
+)
+def test_invalid_value_is_named_and_the_form_keeps_what_was_written(
+    client: StudioClient, change: dict[str, str], field: str
+) -> None:
+    fields = _form(client, "edit", key=KEY)
+    reply = client.post(
+        "/studio/shop/stage.json", **{**fields, "field.note": "kept", **change, **({} if change else fields)}
+    )
+    assert reply.status == 422
+    view = reply.json
+    assert view["error_field"] == field
+    texts = {each["name"]: each["text"] for each in view["fields"]}
+    assert all(texts[name.removeprefix("field.")] == value for name, value in change.items())
+    assert client.view("/studio/shop/staged")["edits"] == []
+
+
+def test_incomplete_form_is_rejected(client: StudioClient) -> None:
+    assert client.post("/studio/shop/stage", entity="Nothing").status == 404
+    assert client.post("/studio/shop/stage", entity="Order", kind="change").status == 422
+    assert client.post("/studio/shop/stage", entity="Order", kind="change", before="{").status == 422
+    assert client.post("/studio/shop/commit").status == 422
+
+
+def test_optional_value_can_be_removed_and_an_empty_text_is_not_none(client: StudioClient, db: Store) -> None:
+    fields = _form(client, "edit", key=KEY)
+    _stage(client, {**fields, "null.field.note": "1", "null.field.label": "1"})
+    client.post("/studio/shop/commit")
+    stored = db.one(order("c1", NOON, "o0"))
+    assert (stored.note, stored.label) == (None, None)
+
+
+def test_every_write_leaves_an_audit_line(client: StudioClient, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "partita.studio.audit")
+    _stage(client, {**_form(client, "edit", key=KEY), "field.note": "x"})
+    client.post("/studio/shop/commit")
+    client.post("/studio/shop/partiql", statement="DELETE FROM shop WHERE PK = 'a' AND SK = 'b'")
+    client.post("/studio/shop/import", lines="", table="shop")
+    lines = [json.loads(each.message) for each in caplog.records]
+    assert [(each["action"], each["outcome"].split(",")[0]) for each in lines] == [
+        ("commit", "done"),
+        ("partiql", "done"),
+        ("import", "created 0"),
+    ]
+    assert lines[0]["targets"] == ["change Order CUSTOMER#c1 ORDER#2025-05-01T12:00:00.000000Z#o0"]
+
+
+@pytest.mark.parametrize("path", ["stage", "commit", "partiql", "import"])
+def test_read_only_studio_writes_nothing(reader: StudioClient, db: Store, path: str) -> None:
+    before = list(db(orders_of("c1")))
+    statement = "DELETE FROM shop WHERE PK = 'CUSTOMER#c1' AND SK = 'PROFILE'"
+    reply = reader.post(f"/studio/shop/{path}", statement=statement, entity="Order", kind="create")
+    assert reply.status == 403
+    assert "--write" in reply.text
+    assert list(db(orders_of("c1"))) == before
+    assert db.get(customer("c1")) is not None
+
+
+def test_read_only_studio_offers_no_edit(reader: StudioClient) -> None:
+    page = reader.get("/studio/shop/item", key=KEY).text
+    assert "read-only" in page
+    assert "Duplicate" not in page
+    assert reader.get("/studio/shop/edit", key=KEY).status == 403
+    assert reader.get("/studio/shop/new", entity="Order").status == 403
