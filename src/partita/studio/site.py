@@ -3,7 +3,16 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from partita.studio import edit_pages, item_list, item_page, overview, partiql_console, pattern_pages, transfer_pages
+from partita.studio import (
+    design_map,
+    edit_pages,
+    item_list,
+    item_page,
+    overview,
+    partiql_console,
+    pattern_pages,
+    transfer_pages,
+)
 from partita.studio.markup import Markup
 from partita.studio.visits import Visit
 
@@ -26,6 +35,7 @@ def no_page(view: Any, visit: Visit) -> Markup:
 ROUTES = (
     StudioPage("GET", "", overview.read_home, overview.render_home),
     StudioPage("GET", "/{design}", overview.read_design, overview.render_design),
+    StudioPage("GET", "/{design}/map", design_map.read_map, design_map.render_map),
     StudioPage("GET", "/{design}/patterns", pattern_pages.read_patterns, pattern_pages.render_patterns),
     StudioPage("GET", "/{design}/patterns/{pattern}", pattern_pages.read_pattern, pattern_pages.render_pattern),
     StudioPage("GET", "/{design}/items", item_list.read_items, item_list.render_items),

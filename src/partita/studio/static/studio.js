@@ -1,4 +1,5 @@
 // What a page does with scripts: theme, keys, the finder, filters, copying, and saved queries. Pages work without it.
+import './map.js'
 import './queries.js'
 
 const root = document.documentElement
