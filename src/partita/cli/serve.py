@@ -147,12 +147,12 @@ def serve(
         print(f"partita: {', '.join(each.name for each in served)} at {address}, data in {on}")
         for api in apis:
             print(f"  {address}/api/{api.name}/docs")
-        if opened_studio is not None:
-            print(f"studio, {mode_of(opened_studio)}:\n  {studio_address(opened_studio, address)}")
         print("try:")
         examples = list(example_commands(served, address, token, signed=authorizer is not None))
         for line in examples if dynamodb else examples[:-1]:
             print(f"  {line}")
+        if opened_studio is not None:
+            print(f"studio, {mode_of(opened_studio)}:\n  {studio_address(opened_studio, address)}")
         sys.stdout.flush()
 
     run(

@@ -101,8 +101,9 @@ def open_studio(
     if writable:
         log_audit_lines()
     asked = backend if writable else ReadOnlyBackend(backend)
+    history = getattr(backend, "item_history", None)  # an engine in this process keeps it
     opened = {
-        each.name: StudioDesign(each.name, each.design, asked, each.consumers, each.jobs, about_of(each))
+        each.name: StudioDesign(each.name, each.design, asked, each.consumers, each.jobs, about_of(each), history)
         for each in systems
     }
     account = _account(backend, systems) if address.startswith("dynamodb://") else ""

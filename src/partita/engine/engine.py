@@ -7,7 +7,7 @@ AsyncEngine(engine).call(...) the same on an event loop, with many writes to a c
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from partita.dynamodb.exceptions import (
     DynamoDBError,
@@ -17,6 +17,7 @@ from partita.dynamodb.exceptions import (
 )
 from partita.dynamodb.operations import ITEM_WRITES
 from partita.dynamodb.requests import Request
+from partita.dynamodb.values import Item
 from partita.engine.catalog import Catalog, now
 from partita.engine.context import EngineContext, Job
 from partita.engine.maintenance import Maintenance
@@ -27,6 +28,9 @@ from partita.engine.writer import Writer
 from partita.errors import SpaceMissing, StorageBusy, StorageClosed, StorageError, UsedAfterFork
 from partita.storage import after_fork
 from partita.storage.contract import Storage, Watch
+
+if TYPE_CHECKING:
+    from partita.engine.item_history import ItemHistory
 
 Reply = TypeVar("Reply")
 
@@ -145,6 +149,15 @@ class Engine:
         from partita.engine.history import history_bytes
 
         return history_bytes(self._context.storage, self._context.table(table_name).record)
+
+    def item_history(self, table_name: str, key: Item, most: int = 100, examined: int = 50_000) -> "ItemHistory":
+        """The changes of an item, the newest first, as far as the table's stream or recovery keeps them.
+
+        It reads the history of the whole table, `examined` records of it at most.
+        """
+        from partita.engine.item_history import item_history
+
+        return item_history(self._context.storage, self._context.table(table_name), key, most, examined)
 
     def version(self) -> int:
         """A number that changes with every commit of any process; two threads may have different ones of one state."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from partita.design.models import Model
 from partita.plan.design import Design
 from partita.studio.budgets import UsedCapacity
 from partita.studio.markup import NOTHING, Child, Markup, Value, el, join
@@ -174,5 +173,6 @@ def pages_of(label: str, next_url: str | None, first_url: str | None) -> Markup:
     return el("nav", links, aria_label=label, cls="pages") if links else NOTHING
 
 
-def entity_names(models: Iterable[Model]) -> str:
-    return ", ".join(each.name for each in models)
+def saved_queries() -> Markup:
+    """The place of the queries that this browser has saved; a script fills it."""
+    return el("section", el("h2", "Saved queries"), el("ul", cls="list"), id="saved-queries", hidden=True)

@@ -8,7 +8,7 @@ from partita.design.models import EntityKeys, Model
 from partita.design.tables import Table
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.requests import DescribeTable
-from partita.studio.components import chip, empty, grid, heading, used_line
+from partita.studio.components import chip, empty, grid, heading, saved_queries, used_line
 from partita.studio.markup import Child, Markup, el
 from partita.studio.shell import page
 from partita.studio.visits import Redirect, StudioDesign, Visit
@@ -167,6 +167,7 @@ def render_design(view: DesignView, visit: Visit) -> Markup:
         el("p", counts, cls="faint") if view.about else None,
         el("h2", "Tables"),
         el("div", [_table_card(each, visit) for each in view.tables], cls="cards"),
+        saved_queries(),
         el("h2", "Entities"),
         entities,
         used_line(visit.used),

@@ -30,6 +30,7 @@ from partita.studio.components import (
     heading,
     notice,
     pages_of,
+    saved_queries,
     text_input,
     used_line,
 )
@@ -157,7 +158,16 @@ def render_patterns(view: PatternListView, visit: Visit) -> Markup:
         cls="filter",
     )
     nothing = el("p", "No pattern matches the filter.", data_filter_nothing=True, hidden=True, cls="faint")
-    return page(visit, "Patterns", heading("Access patterns", about), filter_field, shown, nothing, section="patterns")
+    return page(
+        visit,
+        "Patterns",
+        heading("Access patterns", about),
+        saved_queries(),
+        filter_field,
+        shown,
+        nothing,
+        section="patterns",
+    )
 
 
 def _pattern_line(each: PatternSummary, visit: Visit) -> Markup:

@@ -6,11 +6,14 @@ from typing import Any, NamedTuple
 from partita.studio import (
     design_map,
     edit_pages,
+    health_page,
+    history_page,
     item_list,
     item_page,
     overview,
     partiql_console,
     pattern_pages,
+    stream_page,
     transfer_pages,
 )
 from partita.studio.markup import Markup
@@ -54,6 +57,14 @@ ROUTES = (
     StudioPage("GET", "/{design}/export", transfer_pages.read_export, no_page),
     StudioPage("GET", "/{design}/import", transfer_pages.read_import, transfer_pages.render_import),
     StudioPage("POST", "/{design}/import", transfer_pages.write_import, transfer_pages.render_import, writes=True),
+    StudioPage("GET", "/{design}/history", history_page.read_history, history_page.render_history),
+    StudioPage("POST", "/{design}/undo", history_page.write_undo, no_page, writes=True),
+    StudioPage("GET", "/{design}/stream", stream_page.read_stream, stream_page.render_stream),
+    StudioPage("GET", "/{design}/stream/events", stream_page.read_events, no_page),
+    StudioPage("GET", "/{design}/health", health_page.read_health, health_page.render_health),
+    StudioPage("POST", "/{design}/backup", health_page.write_backup, no_page, writes=True),
+    StudioPage("POST", "/{design}/restore", health_page.write_restore, no_page, writes=True),
+    StudioPage("POST", "/{design}/letter", health_page.write_letter, no_page, writes=True),
 )
 
 

@@ -1,8 +1,8 @@
 """A visit: one request to a page, with the design that it is about and a store whose requests are metered."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from partita.consumers.consumer import Consumer
 from partita.design.tables import Table
 from partita.dynamodb.backend import Backend
+from partita.dynamodb.values import Item
 from partita.errors import InvalidValue, NotFound, ReadOnlyStore
 from partita.plan.design import Design
 from partita.store.store import Store
@@ -24,6 +25,31 @@ if TYPE_CHECKING:
 WRITE_SECONDS = 60.0
 
 
+class PastChange(Protocol):
+    """A change of an item: its time, and the item before and after it."""
+
+    @property
+    def at(self) -> float: ...
+    @property
+    def before(self) -> Item | None: ...
+    @property
+    def after(self) -> Item | None: ...
+
+
+class PastChanges(Protocol):
+    """The changes of an item, the newest first; `is_kept` is false where a table keeps none."""
+
+    @property
+    def changes(self) -> Sequence[PastChange]: ...
+    @property
+    def is_kept(self) -> bool: ...
+    @property
+    def is_complete(self) -> bool: ...
+
+
+HistorySource: TypeAlias = Callable[[str, Item], PastChanges]
+
+
 class StudioDesign(msgspec.Struct, frozen=True, eq=False):
     """A design in the studio, on an open backend."""
 
@@ -33,6 +59,7 @@ class StudioDesign(msgspec.Struct, frozen=True, eq=False):
     consumers: Sequence[Consumer] = ()
     jobs: "Jobs | None" = None
     about: str = ""
+    history: HistorySource | None = None
 
 
 class Redirect(Exception):

@@ -1,6 +1,7 @@
 // What a page does with scripts: theme, keys, the finder, filters, copying, and saved queries. Pages work without it.
 import './map.js'
 import './queries.js'
+import './stream.js'
 
 const root = document.documentElement
 const body = document.body
