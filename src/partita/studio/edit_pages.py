@@ -129,7 +129,9 @@ def render_edit(view: EditView, visit: Visit) -> Markup:
     if view.kind == "delete":
         shown.append(_values_table(view))
     else:
-        shown += [_control(each, view) for each in view.fields]
+        order = sorted(view.fields, key=lambda each: (each.automatic, not each.in_key))
+        visible = [each for each in order if not each.automatic or view.kind == "change"]
+        shown.append(el("div", [_control(each, view) for each in visible], cls="fields"))
     form = el(
         "form",
         hidden(
