@@ -224,6 +224,7 @@ def test_work_runs_jobs_and_they_are_listed(folder: Path, db: Store) -> None:
     shown = partita(folder, "jobs", "shop_app").stdout
     assert "tick" in shown
     assert "every" in shown
+    assert "None" not in shown
 
 
 def test_job_is_run_by_hand(folder: Path, db: Store) -> None:
@@ -248,6 +249,14 @@ def test_mistake_is_one_line(folder: Path, arguments: tuple[str, ...], error: st
     assert found.returncode == 2
     assert error in found.stderr
     assert len(found.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["consumers", "jobs"])
+def test_file_that_does_not_exist_is_an_error_and_not_created(folder: Path, command: str) -> None:
+    (folder / "shop.db").unlink()
+    found = partita(folder, command, *(["shop_app"] if command == "jobs" else []))
+    assert found.stderr == "partita: --on shop.db: no such file\n"
+    assert not (folder / "shop.db").exists()
 
 
 @pytest.mark.parametrize("works", [True, False])

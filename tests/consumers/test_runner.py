@@ -8,11 +8,14 @@ import pytest
 
 from partita import Store, connect
 from partita.consumers import state
+from partita.consumers.administration import ConsumerAdministration
 from partita.consumers.consumer import Consumer
 from partita.consumers.entity_changes import Change
 from partita.consumers.handler_transaction import HandlerTransaction, TakenOver
 from partita.consumers.runner import ConsumerRunner
+from partita.dynamodb.requests import PutItem
 from tests.consumers import shop
+from tests.consumers.scripted_streams import image_of
 from tests.consumers.shop import Order, Status
 
 
@@ -209,3 +212,16 @@ def test_new_consumer_may_begin_now(db: Store, started: Started, clock: Clock) -
     db.create(Order(order_id="2", customer_id="c"))
     settle(runner)
     assert len(seen) == 1
+
+
+def test_changes_of_items_that_are_not_valid_are_skipped_counted_and_reported_once(
+    db: Store, started: Started, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(2):
+        broken = {**image_of(Order(order_id=str(number), customer_id="c")), "number": {"S": "many"}}
+        db.backend.call(PutItem(table_name="shop", item=broken))
+    assert settle(started(db, shop.copies)) == 2
+    status = ConsumerAdministration(db, "copies").status()
+    assert (status.handled, status.skipped) == (0, 2)
+    (reported,) = caplog.messages
+    assert reported.startswith("consumer copies: a change of Order is skipped")

@@ -1,6 +1,5 @@
 """`partita consumers`: the state of consumers, and the changes that they have given up."""
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from partita.cli.tables import print_table
+
 if TYPE_CHECKING:
     from partita.consumers.administration import ConsumerAdministration, ConsumerStatus
     from partita.consumers.state import DeadLetter
     from partita.store.store import Store
 
 SAMPLE_SECONDS = 1.0  # over which rates are measured
-WIDTH = 160  # of the table where it is not shown on a terminal
 
 Name = Annotated[str, Parameter(help="The name of the consumer.")]
 Sequence = Annotated[str, Parameter(help='The number of the change, as `partita consumers dead` lists it, or "all".')]
@@ -38,7 +38,6 @@ def show(*, on: Data = "partita.db") -> None:
     The lag is that of the changes that a consumer has not read: how many, up to 10,000, and the age of the oldest. A
     consumer that stands still is listed with the hours until its oldest change expires.
     """
-    from rich.console import Console
     from rich.table import Table
 
     from partita.consumers.administration import ConsumerAdministration, known_consumers
@@ -60,7 +59,7 @@ def show(*, on: Data = "partita.db") -> None:
     table = Table("consumer", "state", "lag", *columns)
     for earlier, each in zip(before, after, strict=True):
         table.add_row(*_row(each, each.rate_since(earlier)))
-    Console(width=None if sys.stdout.isatty() else WIDTH).print(table)
+    print_table(table)
     for problem in problems:
         print(problem)
 
@@ -135,14 +134,11 @@ def _letters(consumer: "ConsumerAdministration", name: str, sequence: str) -> li
 @contextmanager
 def _opened(address: str) -> "Iterator[Store]":
     """A store of the state of consumers."""
-    from pathlib import Path
-
+    from partita.cli.open_systems import check_exists
     from partita.connect import connect
     from partita.consumers import state
-    from partita.errors import ConfigurationError
 
-    if "://" not in address and not Path(address).is_file():
-        raise ConfigurationError(f"--on {address}: no such file")
+    check_exists(address)
     with connect(address, state.design) as db:
         db.create_tables()
         yield db

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cyclopts import App
 
 from partita.cli.options import Address
+from partita.cli.tables import print_table
 
 if TYPE_CHECKING:
     from partita.jobs.job_runner import JobRunner
@@ -26,7 +27,6 @@ def show(what: str, /, *, on: Address = "partita.db") -> None:
     on
         Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
     """
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("job", "schedule", "state", "progress", "last run", "outcome", "next run")
@@ -40,10 +40,10 @@ def show(what: str, /, *, on: Address = "partita.db") -> None:
                 each.status,
                 "" if each.done is None else f"{each.done:,}{total}",
                 "" if last is None else f"{last.scheduled_at:%Y-%m-%d %H:%M:%S}Z",
-                "" if last is None else f"{last.outcome.value} {last.error}".strip(),
+                "" if last is None else f"{last.outcome.value} {last.error or ''}".strip(),
                 f"{each.next_run:%Y-%m-%d %H:%M:%S}Z",
             )
-    Console().print(table)
+    print_table(table)
 
 
 @jobs.command
@@ -78,7 +78,7 @@ def run(what: str, name: str, /, *, on: Address = "partita.db") -> None:
 @contextmanager
 def _runner(what: str, address: str) -> "Iterator[JobRunner]":
     from partita.cli.design_loader import load_system
-    from partita.cli.open_systems import open_system
+    from partita.cli.open_systems import check_exists, open_system
     from partita.connect import connect
     from partita.errors import ConfigurationError
     from partita.jobs.job_runner import JobRunner
@@ -86,6 +86,7 @@ def _runner(what: str, address: str) -> "Iterator[JobRunner]":
     system = load_system(what, "design", "jobs")
     if system.jobs is None:
         raise ConfigurationError(f'{what} has no jobs; declare them with jobs = Jobs("name")')
+    check_exists(address)
     with connect(address) as backend:
         runner = JobRunner(open_system(backend, system).db, system.jobs)
         runner.create_tables()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from partita.errors import ConfigurationError
@@ -19,6 +20,12 @@ class OpenSystem:
     @property
     def name(self) -> str:
         return self.system.name
+
+
+def check_exists(address: str) -> None:
+    """Rejects the path of a file that does not exist, for commands that work on existing data."""
+    if "://" not in address and not Path(address).is_file():
+        raise ConfigurationError(f"--on {address}: no such file")
 
 
 def open_systems(backend: Any, systems: Iterable[System]) -> list[OpenSystem]:

@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from partita.cli.options import Address
+from partita.cli.tables import print_table
 
 if TYPE_CHECKING:
     from partita.search.text_index import TextIndex
@@ -52,7 +53,6 @@ def query(
 @search.command
 def status(what: What, /, *, on: Data = "partita.db") -> None:
     """Show the text indexes of a system: their documents, their size, and how far behind the data they are."""
-    from rich.console import Console
     from rich.table import Table
 
     from partita.consumers.administration import ConsumerAdministration
@@ -72,7 +72,7 @@ def status(what: What, /, *, on: Data = "partita.db") -> None:
             state = "building" if found.is_building else "complete"
             size = f"{found.bytes / 1e6:,.1f} MB"
             table.add_row(each.name, ", ".join(each.fields), f"{found.documents:,}", size, state, lag, found.place)
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    print_table(table)
 
 
 @search.command
@@ -142,10 +142,8 @@ def _one(what: str, indexes: "list[TextIndex[Any]]", name: str | None) -> "TextI
 
 @contextmanager
 def _opened(what: str, address: str) -> "Iterator[tuple[Store, list[TextIndex[Any]]]]":
-    from pathlib import Path
-
     from partita.cli.design_loader import load_system
-    from partita.cli.open_systems import open_system
+    from partita.cli.open_systems import check_exists, open_system
     from partita.connect import connect
     from partita.errors import ConfigurationError
     from partita.search.text_index import TextIndex
@@ -156,7 +154,6 @@ def _opened(what: str, address: str) -> "Iterator[tuple[Store, list[TextIndex[An
         raise ConfigurationError(
             f'{what} has no text index; declare one: search = TextIndex("search", TextFields(...))'
         )
-    if "://" not in address and not Path(address).is_file():
-        raise ConfigurationError(f"--on {address}: no such file")
+    check_exists(address)
     with connect(address) as backend:
         yield open_system(backend, system).db, indexes

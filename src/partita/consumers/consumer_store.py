@@ -1,11 +1,13 @@
 """The store of a consumer: the user's design and the state of consumers, on the user's backend."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from partita.consumers.state import table as state_table
 from partita.consumers.state import with_state
 from partita.design.tables import Table
-from partita.errors import ConfigurationError
+from partita.errors import ConfigurationError, TableNotFound
 from partita.store.flows import Flow, run
 from partita.store.store import Store
 
@@ -31,7 +33,25 @@ class ConsumerStore(Store):
         return [known[name] for name in names]
 
     def run(self, flow: Flow[R]) -> R:
-        return run(flow, self.backend, self._sleep)
+        with self._naming_the_state():
+            return run(flow, self.backend, self._sleep)
+
+    def _run(self, flow: Flow[R], *operation: Any) -> R:
+        with self._naming_the_state():
+            return super()._run(flow, *operation)
+
+    @contextmanager
+    def _naming_the_state(self) -> Iterator[None]:
+        """Says who creates the table of the state, if it is the one that does not exist."""
+        try:
+            yield
+        except TableNotFound as missing:
+            if missing.table not in (state_table.name, self.table_name(state_table.name)):
+                raise
+            raise ConfigurationError(
+                f"no consumer has run here: table {missing.table!r} does not exist; a worker creates it, "
+                "and for AWS Lambda partita.aws.create_state_tables(db)"
+            ) from None
 
     def wait_after(self, attempt: int) -> None:
         """Waits before the next attempt, with back-off and jitter."""

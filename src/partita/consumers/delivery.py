@@ -1,5 +1,6 @@
 """From a record of a stream to the change that a handler receives."""
 
+import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -21,6 +22,7 @@ from partita.store.decoding import decoder_of, recogniser_of
 SEQUENCE_DIGITS = 40  # DynamoDB's numbers have 21 to 40
 SCANNED = "0"  # the sequence number of an item that existed before its first change that is handled
 _SERVICE = "dynamodb.amazonaws.com"
+_log = logging.getLogger("partita.consumers")
 
 
 class Delivery(msgspec.Struct, eq=False):
@@ -70,6 +72,7 @@ class Recognition:
         self._consumer = consumer
         self._table = table
         self._recogniser = recogniser_of(table)
+        self._reported: set[str] = set()  # entities with items that are not valid
 
     def delivery(self, shard: str, record: Record, *, is_late: bool = False) -> Delivery | None:
         """The delivery of a record; None if no entity explains it, or no handler wants it."""
@@ -86,10 +89,18 @@ class Recognition:
         decode = partial(_change, model, record, item, is_late)
         try:
             change = decode()
-        except StoredItemInvalid:
+        except StoredItemInvalid as invalid:
+            self._report_once(model, invalid)
             return None
         sequence, table = stored.sequence_number or "", self._table.name
         return Delivery(shard or item, sequence, table, item, model.name, change, handlers, record, decode)
+
+    def _report_once(self, model: Model, invalid: StoredItemInvalid) -> None:
+        """Logs that the changes of an entity are skipped, for the first of them: there may be many."""
+        if model.name not in self._reported:
+            self._reported.add(model.name)
+            skipped = "consumer %s: a change of %s is skipped, as others like it: its item is not valid: %s"
+            _log.warning(skipped, self._consumer.name, model.name, invalid)
 
     def _check_images(self, record: Record) -> None:
         """Rejects a record without the images before and after the change."""
