@@ -417,9 +417,7 @@ def test_consumer_that_begins_with_a_scan_needs_a_worker() -> None:
 def test_missing_state_table_is_an_error_that_names_it() -> None:
     with connect("memory:", shop.design) as db:
         db.create_tables()
-        with pytest.raises(
-            ConfigurationError, match=r"partita-consumers' does not exist; .*create_state_tables\(db\)"
-        ):
+        with pytest.raises(ConfigurationError, match=r"partita-consumers' does not exist; .*create_state_tables\(db\)"):
             lambda_handler(shop.copies, db)({"Records": [shop_record()]}, None)
 
 
