@@ -34,6 +34,21 @@ def cloudformation(what: What, /, *, no_alarms: Flag = False) -> None:
     print(msgspec.json.format(msgspec.json.encode(made), indent=2).decode())
 
 
+@export.command
+def terraform(what: What, /, *, no_alarms: Flag = False) -> None:
+    """Print a Terraform configuration: tables with indexes, TTL, stream and recovery, and alarms.
+
+    Parameters
+    ----------
+    no_alarms
+        Leave out the alarms.
+    """
+    from partita.cli.design_loader import load_system
+    from partita.infrastructure.terraform import configuration
+
+    print(configuration(tables_of(load_system(what, "design")), with_alarms=not no_alarms))
+
+
 def tables_of(system: "System") -> "list[Table]":
     """The tables of a system: those of its design, and those in which Partita keeps its own state."""
     from partita.store import design_records
