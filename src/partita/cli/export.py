@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 export = App(name="export", help="Write what other tools read: data, and templates of the infrastructure of a design.")
 
+Names = Annotated[list[str], Parameter(consume_multiple=True, negative=())]
 What = Annotated[str, Parameter(help="An installed system, or module or module:attribute of your own: shop.design.")]
 
 
@@ -47,6 +48,42 @@ def terraform(what: What, /, *, no_alarms: Flag = False) -> None:
     from partita.infrastructure.terraform import configuration
 
     print(configuration(tables_of(load_system(what, "design")), with_alarms=not no_alarms))
+
+
+@export.command
+def iam(
+    what: What,
+    /,
+    *,
+    pattern: Names | None = None,
+    write: Names | None = None,
+    region: str = "*",
+    account: str = "*",
+) -> None:
+    """Print an IAM policy with the least permissions for patterns and writes of a design; for all of them by default.
+
+    Parameters
+    ----------
+    pattern
+        The names of access patterns, separated by spaces.
+    write
+        Entities that are written, such as Order, or single writes: Order.create, Order.put, Order.change, Order.delete.
+    region
+        The region of the tables.
+    account
+        The account of the tables.
+    """
+    import msgspec
+
+    from partita.cli.design_loader import load_system
+    from partita.infrastructure.iam import policy_of
+
+    system = load_system(what, "design")
+    if pattern is not None or write is not None:
+        pattern, write = pattern or [], write or []
+    state = [each for each in tables_of(system) if each not in system.design.tables]
+    policy = policy_of(system.design, pattern, write, state, region=region, account=account)
+    print(msgspec.json.format(msgspec.json.encode(policy), indent=2).decode())
 
 
 def tables_of(system: "System") -> "list[Table]":
