@@ -10,6 +10,7 @@ from partita.cli.options import Address
 
 if TYPE_CHECKING:
     from partita.store.adoption import Adoption
+    from partita.store.store import Store
 
 Progress = Callable[["Adoption"], None]
 
@@ -17,8 +18,9 @@ Progress = Callable[["Adoption"], None]
 def adopt(what: str, /, *, on: Address) -> None:
     """Migrate data that other code has stored to a design: old keys, missing items, wrong counters.
 
-    Reads every item and leaves correct ones unchanged. An interrupted run is resumed by running it again; a further
-    run finds nothing to do. Counters are computed over the whole run, so nothing else may write meanwhile.
+    Reads every item and leaves correct ones unchanged, then applies the design as `partita apply` does, which verifies
+    the data and records its design. An interrupted run is resumed by running it again; a further run finds nothing to
+    do. For a design without steps of its own, `partita plan` and `partita apply` do the same, also while others write.
 
     Parameters
     ----------
@@ -45,7 +47,24 @@ def adopt_data(what: str, address: str, progress: Progress) -> "Adoption":
         raise ConfigurationError(f"--on {address}: no such file; adopt works on existing data")
     system = load_system(what, "design", "adopt")
     with connect(address) as backend:
-        return system.adopt(open_system(backend, system).db, progress)
+        db = open_system(backend, system).db
+        done = system.adopt(db, progress)
+        if not done.refused:
+            apply_to(db, done)
+        return done
+
+
+def apply_to(db: "Store", done: "Adoption") -> None:
+    """Applies the design to adopted data: verifies every item, counts again what is wrong, and records the design."""
+    from partita.errors import MigrationBlocked
+    from partita.evolution.apply import apply_design
+
+    try:
+        result = apply_design(db, patience=0)
+    except MigrationBlocked as blocked:
+        done.refused += blocked.reasons
+        return
+    done.counted += result.counters_set
 
 
 def report_lines(done: "Adoption") -> Iterator[str]:

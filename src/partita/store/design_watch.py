@@ -33,6 +33,7 @@ from partita.store.design_records import (
 from partita.store.flows import Flow
 from partita.store.readiness import attributes_not_stored_yet, unready_parts
 from partita.store.searching import report_missing_indexes
+from partita.store.unrecorded_data import compare_unrecorded_data
 
 R = TypeVar("R")
 
@@ -62,6 +63,7 @@ class DesignWatch:
         self._running: Tally[int] = Tally()
         self._lock = threading.Lock()
         self._knows_indexes = False
+        self._knows_data = False
 
     def followed(self, flow: Flow[R]) -> Flow[R]:
         """Runs an operation of the store, after a check where one is due."""
@@ -98,6 +100,8 @@ class DesignWatch:
             raise
         if not self._knows_indexes:
             self._knows_indexes = yield from report_missing_indexes(self._context, self._design)
+        if not self._knows_data:
+            self._knows_data = yield from compare_unrecorded_data(self._context, self._design, records)
         if now is not None:
             self._checked_at = now
             yield from self._record(now)

@@ -88,3 +88,13 @@ def slow_call(request: Request[Any], seconds: float) -> None:
 
 def _named(request: Request[Any]) -> str:
     return f"{type(request).__name__} on {', '.join(tables_of(request))}"
+
+
+def unrecorded_data(table: str, items: int, differing: int, missing: list[str]) -> None:
+    """A table of which no design is recorded, and whose data or indexes are not as the design wants them."""
+    found = [f"{differing} of {items} items are not as this design stores them"] if differing else []
+    _logger().warning(
+        "table %s: it is not recorded which design its data has; %s; run partita plan",
+        table,
+        "; ".join([*missing, *found]),
+    )

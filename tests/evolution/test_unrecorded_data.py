@@ -1,0 +1,71 @@
+"""Data without a recorded design is compared with that of a program, and not refused."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from partita import Store, connect
+from partita.dynamodb.requests import DeleteTable
+from partita.store.design_records import table as record_table
+from tests.evolution.shop import Shop, first, second
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "shop.db"
+
+
+def stored_by_others(file: Path, shop: Shop) -> None:
+    """Data of a design that nobody has recorded."""
+    with connect(file, durability="process") as backend:
+        db = Store(backend, shop.design)
+        db.create_tables()
+        db.create(shop.customer(customer_id="c1", email="c1@x"))
+        for number in range(3):
+            db.create(shop.order(customer_id="c1", order_id=str(number)))
+        backend.call(DeleteTable(table_name=record_table.name))
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+
+
+def test_data_of_another_design_is_reported_with_the_command(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stored_by_others(file, first())
+    new = second()
+    with connect(file, new.design) as db:
+        assert db.one(new.one_order("c1", "1")).status == "OPEN"
+    (said,) = warnings(caplog)
+    assert said == (
+        "table shop: it is not recorded which design its data has; index GSI1 is missing; "
+        "3 of 4 items are not as this design stores them; run partita plan"
+    )
+
+
+def test_data_of_the_same_design_is_not_reported(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stored_by_others(file, second(unique=True))
+    new = second(unique=True)
+    with connect(file, new.design) as db:
+        assert len(list(db(new.by_status("OPEN")))) == 3
+    assert warnings(caplog) == []
+
+
+def test_new_file_is_not_reported(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    shop = first()
+    with connect(file, shop.design) as db:
+        db.create_tables()
+        db.create(shop.customer(customer_id="c1"))
+    assert warnings(caplog) == []
+
+
+def test_recorded_data_is_not_scanned(file: Path) -> None:
+    shop = first()
+    with connect(file, shop.design) as db:
+        db.create_tables()
+    sent: list[Any] = []
+    with connect(file, shop.design, on_call=[sent.append]) as db:
+        assert db(shop.one_customer("c1")) is None
+    assert sent
+    assert not [each for each in sent if each.operation == "Scan"]
