@@ -40,6 +40,7 @@ COMMANDS = (
     "verify",
     "backup",
     "restore",
+    "move",
 )
 
 

@@ -59,6 +59,7 @@ CAUGHT_WITHIN: dict[str, set[str]] = {
     "store/decoding.py": {"ValueError"},
     "store/retries.py": {"PerhapsApplied"},
     "plan/read_requests.py": {"EmptyRange"},
+    "recovery/moving.py": {"_TooSlow"},
 }
 
 

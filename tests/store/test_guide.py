@@ -9,6 +9,7 @@ import pytest
 GUIDE = Path(__file__).parent.parent.parent / "docs" / "guide"
 PAGES = (
     "backups.md",
+    "moving.md",
     "changing-a-design.md",
     "conditions-and-ranges.md",
     "design-language.md",

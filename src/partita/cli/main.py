@@ -14,6 +14,7 @@ from partita.cli.engine import engine
 from partita.cli.evolve import apply, plan
 from partita.cli.export import export
 from partita.cli.jobs import jobs
+from partita.cli.move import move
 from partita.cli.restore import restore
 from partita.cli.search import search
 from partita.cli.seed import seed
@@ -46,6 +47,7 @@ for command in (
     verify,
     backup,
     restore,
+    move,
 ):
     app.command(command)
 

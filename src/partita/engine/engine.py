@@ -5,7 +5,8 @@ AsyncEngine(engine).call(...) the same on an event loop, with many writes to a c
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -166,6 +167,12 @@ class Engine:
     def watch_commits(self) -> Watch:
         """A watch for commits of any process, for the calling thread."""
         return self._context.storage.watch()
+
+    @contextmanager
+    def paused_writes(self) -> Iterator[None]:
+        """Nobody can write while the block lasts, in no process; writers wait, at most as long as for a lock."""
+        with self._context.storage.transaction():
+            yield
 
     def record_reads(self) -> RecordingEngine:
         """This engine, with a record of the reads that its requests make."""

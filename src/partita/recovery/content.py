@@ -18,16 +18,20 @@ from partita.dynamodb.values import Item
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
-def scan(backend: Backend, table: str) -> Iterator[Item]:
+def scan_pages(backend: Backend, table: str) -> Iterator[list[Item]]:
     """Every item of a table, read consistently, page by page."""
     start: Any = None
     while True:
         page = backend.call(Scan(table_name=table, consistent_read=True, exclusive_start_key=start))
-        for raw in page.items or ():
-            yield msgspec.json.decode(raw)
+        yield [msgspec.json.decode(raw) for raw in page.items or ()]
         if page.last_evaluated_key is None:
             return
         start = msgspec.json.decode(page.last_evaluated_key)
+
+
+def encoded_key(item: Item, names: list[str]) -> bytes:
+    """The key of an item as bytes, the same whatever wrote it."""
+    return _encoder.encode(checked_item({name: item[name] for name in names})[0])
 
 
 def item_digest(item: Item) -> bytes:
@@ -40,7 +44,7 @@ class Contents:
 
     def __init__(self, connection: sqlite3.Connection, keys: list[str], times: tuple[str, ...]) -> None:
         self._connection = connection
-        self._keys = keys
+        self._names = keys
         self._times = times
         columns = ", ".join(f"{each} BLOB" for each in times)
         connection.execute(f"CREATE TABLE items (k BLOB PRIMARY KEY, {columns}) WITHOUT ROWID")
@@ -49,11 +53,14 @@ class Contents:
         """Reads a table; returns the number of its items, and their size."""
         items = size = 0
         statement = f"INSERT INTO items (k, {time}) VALUES (?, ?) ON CONFLICT DO UPDATE SET {time} = excluded.{time}"
-        for item in scan(backend, table):
+        for item in (each for page in scan_pages(backend, table) for each in page):
             items, size = items + 1, size + item_size(item)
-            key = _encoder.encode({name: item[name] for name in self._keys})
-            self._connection.execute(statement, (blake2b(key, digest_size=16).digest(), item_digest(item)))
+            self._connection.execute(statement, (encoded_key(item, self._names), item_digest(item)))
         return items, size
+
+    def keys(self, condition: str) -> list[bytes]:
+        """The encoded keys of the items that a condition on the times selects."""
+        return [key for (key,) in self._connection.execute(f"SELECT k FROM items WHERE {condition}")]
 
     def count(self, condition: str) -> int:
         found: int = self._connection.execute(f"SELECT count(*) FROM items WHERE {condition}").fetchone()[0]

@@ -143,10 +143,10 @@ def describe(backend: Backend, table: str) -> TableDescription | None:
 def run_restore(backend: Backend, restore: RestoreRequest, progress: Progress | None = None) -> TableDescription:
     """Starts a restore and waits until its table can be used."""
     backend.call(restore.request)
-    return _active(backend, restore.target, progress)
+    return active_table(backend, restore.target, progress)
 
 
-def _active(backend: Backend, table: str, progress: Progress | None = None) -> TableDescription:
+def active_table(backend: Backend, table: str, progress: Progress | None = None) -> TableDescription:
     """The description of a table, once it can be used and changed."""
     wait = POLL_SECONDS
     while True:
@@ -171,10 +171,10 @@ def apply_settings(backend: Backend, table: Table, target: str, tags: list[Tag])
         *(msgspec.structs.replace(each, table_name=target) for each in settings(table)),
     ]
     if tags:
-        requests.append(TagResource(resource_arn=_active(backend, target).table_arn, tags=tags))
+        requests.append(TagResource(resource_arn=active_table(backend, target).table_arn, tags=tags))
     missing = []
     for request in requests:
-        _active(backend, target)
+        active_table(backend, target)
         try:
             backend.call(request)
         except UnknownOperationException:
@@ -222,5 +222,5 @@ def back_up_table(backend: Backend, table: str, name: str) -> BackupDetails:
 def delete_table(backend: Backend, table: str) -> None:
     """Deletes a scratch table, if it is there."""
     with suppress(ResourceNotFoundException, RestoreFailed):
-        _active(backend, table)
+        active_table(backend, table)
         backend.call(DeleteTable(table_name=table))

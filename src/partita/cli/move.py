@@ -1,0 +1,122 @@
+"""`partita move`: the tables of a design to another backend, while programs write."""
+
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from partita.cli.backup import opened
+from partita.cli.options import Address
+
+if TYPE_CHECKING:
+    from partita.recovery.moving import Pause
+
+Seconds = Annotated[float, Parameter(validator=Number(gt=0, lte=3600))]
+Command = Annotated[str | None, Parameter(metavar="COMMAND")]
+
+
+def move(
+    what: str,
+    /,
+    *,
+    source: Annotated[Address, Parameter(name="--from")],
+    to: Address,
+    pause: Command = None,
+    resume: Command = None,
+    switch: Command = None,
+    max_pause: Seconds = 1.0,
+) -> None:
+    """Move the tables of a design to another place, while programs write: copy, follow the changes, compare, switch.
+
+    At the switch writers of the source are paused, the last changes are copied and compared, and the command of
+    --switch lets programs use the target. Items that differ are copied again, alone. The source is not changed.
+
+    Parameters
+    ----------
+    what
+        An installed system, or module or module:attribute of your own: shop.design.
+    source
+        Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
+    to
+        Where it goes. Its tables must not exist, or be empty.
+    pause
+        A command that returns once no program writes to the source. Not needed for a file: its lock is held, and
+        programs wait.
+    resume
+        A command that lets programs go on with the source, where the switch is called off.
+    switch
+        A command that lets programs use the target; it runs while they are paused.
+    max_pause
+        Seconds after which a switch is called off, and tried again later.
+    """
+    from partita.errors import ConfigurationError
+    from partita.recovery import move as moved
+
+    if pause is None and "://" in source:
+        raise ConfigurationError("--pause: name a command that stops the programs that write to the source")
+    with opened(what, source) as old, opened(what, to, creates=True) as new:
+        stop = _commands(pause, resume, switch) if pause is not None else _file_lock(old.backend, switch)
+        quiet = 0.5 if source.startswith("dynamodb://") else 0.0
+        begun = time.monotonic()
+        done = moved(old, new, stop, max_pause=max_pause, quiet=quiet, progress=_printed_steps())
+        for each in done.tables:
+            changes = f"{each.changes:,} changes followed, {each.repaired:,} items repaired"
+            print(f"{each.name}: {each.items:,} items copied, {changes}; the content is the same")
+        print(f"moved in {time.monotonic() - begun:.1f} s; writers were paused for {done.paused:.2f} s")
+
+
+def _commands(pause: str, resume: str | None, switch: str | None) -> "Pause":
+    @contextmanager
+    def stop() -> Iterator[None]:
+        _run(pause)
+        try:
+            yield
+        except BaseException:
+            _run(resume)
+            raise
+        _run(switch)
+
+    return stop
+
+
+def _file_lock(engine: Any, switch: str | None) -> "Pause":
+    """The lock of a database file, which also writers in other processes wait for."""
+
+    @contextmanager
+    def stop() -> Iterator[None]:
+        with engine.paused_writes():
+            yield
+            _run(switch)
+
+    return stop
+
+
+def _run(command: str | None) -> None:
+    from partita.errors import TransferFailed
+
+    if command is None:
+        return
+    try:
+        done = subprocess.run(shlex.split(command), check=False)
+    except (OSError, ValueError) as error:
+        raise TransferFailed("CommandFailed", f"{command}: {error}") from None
+    if done.returncode != 0:
+        raise TransferFailed("CommandFailed", f"{command}: ended with status {done.returncode}")
+
+
+def _printed_steps() -> Any:
+    """Prints each kind of step once, on standard error; on a terminal with the number of items."""
+    last = [""]
+
+    def show(step: str, items: int) -> None:
+        if step != last[0]:
+            print(f"{step} ...", file=sys.stderr, flush=True)
+        last[0] = step
+
+    return show

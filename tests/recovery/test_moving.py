@@ -1,0 +1,233 @@
+"""Moves between backends under writers: nothing is lost or doubled, and a short pause is all that writers notice."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from partita import Entity, Item, Store, Table, connect, pattern, prove
+from partita.cli import move as command
+from partita.dynamodb.requests import BatchWriteItem, DescribeTable, DescribeTimeToLive, UpdateTable
+from partita.dynamodb.shapes import StreamSpecification
+from partita.errors import ConfigurationError, TransferFailed
+from partita.recovery import Move, move
+from partita.remote.credentials import Credentials
+from tests.timing import PATIENCE
+
+stock = Table("stock", pk="PK", sk="SK", ttl="ttl", stream="NEW_AND_OLD_IMAGES", recovery_days=3)
+
+
+class Article(Entity, table=stock, key=("ARTICLE#{article_id}", "ARTICLE")):
+    article_id: str
+    count: int
+
+
+@pattern
+def article(article_id: str) -> Item[Article]: ...
+
+
+design = prove("stock", stock)
+PATIENT = PATIENCE  # of a pause: a busy machine is no reason to call a switch off
+
+
+class Program:
+    """Threads that write through the store of the moment, and the model of what was acknowledged."""
+
+    def __init__(self, db: Store, threads: int = 2) -> None:
+        self.db = db
+        self.model: dict[str, int] = {}
+        self.switched = 0
+        self._gate = threading.Lock()
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._write, args=(each,)) for each in range(threads)]
+
+    def _write(self, thread: int) -> None:
+        random = Random(thread)
+        while not self._stop.is_set():
+            key = f"{thread}.{random.randrange(40)}"
+            with self._gate:
+                self._change(key, random)
+
+    def _change(self, key: str, random: Random) -> None:
+        if key in self.model and random.random() < 0.2:
+            self.db.delete(article(key))
+            del self.model[key]
+        elif key in self.model:
+            with self.db.change(article(key)) as draft:
+                draft.count += 1
+            self.model[key] += 1
+        else:
+            self.db.create(Article(article_id=key, count=1))
+            self.model[key] = 1
+
+    @contextmanager
+    def pause_and_use(self, target: Store) -> Iterator[None]:
+        with self._gate:
+            yield
+            self.db = target
+            self.switched += 1
+
+    def __enter__(self) -> "Program":
+        for each in self._threads:
+            each.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for each in self._threads:
+            each.join()
+
+
+def counts(db: Store) -> dict[str, int]:
+    return {each.article_id: each.count for each in db.scan(Article)}
+
+
+def filled(db: Store, items: int) -> Program:
+    db.create_tables()
+    program = Program(db)
+    for number in range(items):
+        db.create(Article(article_id=f"old.{number}", count=number))
+        program.model[f"old.{number}"] = number
+    return program
+
+
+def moved(program: Program, source: Store, target: Store) -> Move:
+    with program:
+        done = move(source, target, lambda: program.pause_and_use(target), max_pause=PATIENT)
+    assert program.switched == 1
+    assert counts(target) == program.model
+    return done
+
+
+def test_store_is_moved_under_writers_with_its_settings() -> None:
+    with connect("memory:") as one, connect("memory:") as other:
+        source, target = Store(one, design), Store(other, design, table_names={"stock": "stock-2"})
+        done = moved(filled(source, 300), source, target)
+        assert done.tables[0].name == "stock-2"
+        assert done.tables[0].items >= 300
+        described = other.call(DescribeTable(table_name="stock-2")).table
+        assert described is not None
+        assert described.stream_specification == StreamSpecification(
+            stream_enabled=True, stream_view_type="NEW_AND_OLD_IMAGES"
+        )
+        ttl = other.call(DescribeTimeToLive(table_name="stock-2")).time_to_live_description
+        assert ttl is not None
+        assert ttl.attribute_name == "ttl"
+
+
+def test_table_without_a_stream_gets_one_for_the_time_of_the_move() -> None:
+    with connect("memory:") as one, connect("memory:") as other:
+        source, target = Store(one, design), Store(other, design)
+        program = filled(source, 20)
+        one.call(UpdateTable(table_name="stock", stream_specification=StreamSpecification(stream_enabled=False)))
+        moved(program, source, target)
+        described = one.call(DescribeTable(table_name="stock")).table
+        assert described is not None
+        assert described.stream_specification is None
+
+
+class Forgetful:
+    """A backend that acknowledges some puts and forgets them."""
+
+    def __init__(self, backend: Any, forgets: int) -> None:
+        self._backend = backend
+        self._forgets = forgets
+
+    def call(self, request: Any) -> Any:
+        if isinstance(request, BatchWriteItem) and self._forgets:
+            self._forgets -= 1
+            for requests in (request.request_items or {}).values():
+                del requests[0]
+            if not any((request.request_items or {}).values()):
+                return self._backend.call(DescribeTable(table_name="stock")) and type(
+                    "Reply", (), {"unprocessed_items": None}
+                )
+        return self._backend.call(request)
+
+
+def test_missing_rows_are_repaired_alone() -> None:
+    with connect("memory:") as one, connect("memory:") as other:
+        source, target = Store(one, design), Store(Forgetful(other, 3), design)
+        program = filled(source, 100)
+        done = move(source, target, lambda: program.pause_and_use(target), max_pause=PATIENT)
+        assert done.tables[0].repaired == 3
+        assert counts(Store(other, design)) == program.model
+
+
+def test_switch_that_takes_too_long_is_called_off_and_writers_go_on_with_the_source() -> None:
+    with connect("memory:") as one, connect("memory:") as other:
+        source, target = Store(one, design), Store(other, design)
+        program = filled(source, 5)
+        called_off: list[bool] = []
+
+        @contextmanager
+        def pause() -> Iterator[None]:
+            source.put(Article(article_id="last", count=len(called_off)))  # a change that the pause has to follow
+            try:
+                yield
+            except BaseException:
+                called_off.append(True)
+                raise
+
+        with pytest.raises(TransferFailed, match="the last changes took longer"):
+            move(source, target, pause, max_pause=0.0)
+        assert len(called_off) == 20
+        assert program.db is source
+
+
+def test_target_with_items_is_refused() -> None:
+    with connect("memory:") as one, connect("memory:") as other:
+        source, target = Store(one, design), Store(other, design)
+        filled(source, 1)
+        filled(target, 1)
+        with pytest.raises(ConfigurationError, match="table stock of the target has items"):
+            move(source, target, lambda: pytest.fail("paused"))
+        assert len(counts(target)) == 1
+
+
+@pytest.mark.slow
+def test_rehearsal_from_a_file_to_dynamodb_local_and_back(dynamodb_local: str, tmp_path: Path) -> None:
+    names = {"stock": f"stock-{tmp_path.name}"}
+    with (
+        connect(tmp_path / "one.db", durability="process") as one,
+        connect(dynamodb_local, credentials=Credentials("a", "b"), region="us-east-1") as there,
+        connect(tmp_path / "two.db", durability="process") as two,
+    ):
+        source, remote, back = Store(one, design), Store(there, design, table_names=names), Store(two, design)
+        program = filled(source, 200)
+        moved(program, source, remote)
+        again = Program(remote)
+        again.model = program.model
+        moved(again, remote, back)
+        assert counts(back) == again.model
+
+
+def test_command_moves_a_file_and_runs_the_switch_while_writers_wait(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new, noted = tmp_path / "old.db", tmp_path / "new.db", tmp_path / "switched"
+    with connect(old, durability="process") as engine:
+        program = filled(Store(engine, design), 10)
+    switch = f"{sys.executable} -c \"import pathlib; pathlib.Path('{noted}').touch()\""
+    command.move("tests.recovery.test_moving", source=str(old), to=str(new), switch=switch, max_pause=PATIENT)
+    printed = capsys.readouterr().out
+    assert "stock: 10 items copied, 0 changes followed, 0 items repaired; the content is the same" in printed
+    assert "writers were paused for" in printed
+    assert noted.exists()
+    with connect(new, design) as db:
+        assert counts(db) == program.model
+
+
+def test_command_that_fails_calls_the_switch_off(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    with connect(old, durability="process") as engine:
+        filled(Store(engine, design), 1)
+    with pytest.raises(TransferFailed, match="CommandFailed: false: ended with status 1"):
+        command.move("tests.recovery.test_moving", source=str(old), to=str(new), switch="false", max_pause=PATIENT)
+    with pytest.raises(ConfigurationError, match="name a command that stops the programs"):
+        command.move("tests.recovery.test_moving", source="http://127.0.0.1:1", to=str(new))
