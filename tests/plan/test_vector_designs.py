@@ -359,6 +359,30 @@ def test_several_entities_are_searched_by_values_that_they_have_in_common() -> N
         prove("things", table)
 
 
+@pytest.mark.parametrize("other", ["O", "O#{a}#{b}", "T#{b}#{a}", "T#{a}#{b:fold}", "T#{a}"])
+def test_entities_that_are_searched_together_are_in_one_partition(other: str) -> None:
+    """A search compares one text: it would never find the items of the other entity, or those of other values."""
+    table = a_table(VectorIndex("ByMeaning", "embedding", pk="VPK"))
+
+    class Thing(Entity, table=table, key=("T#{a}", "T")):
+        a: str
+        b: str
+        embedding: Embedding
+        by_meaning = Keys("ByMeaning", "T#{a}#{b}")
+
+    class Other(Entity, table=table, key=("O#{a}", "O")):
+        a: str
+        b: str
+        embedding: Embedding
+        by_meaning = Keys("ByMeaning", other)
+
+    @pattern(collection(Thing.by_meaning, Other.by_meaning).nearest(3))
+    def similar(embedding: Vector, a: str, b: str) -> Nearest[Thing | Other]: ...
+
+    with pytest.raises(ProofError, match=r"in different partitions of 'ByMeaning'|'[ab]' is not the same"):
+        prove("things", table)
+
+
 def test_table_is_created_with_its_vector_indexes() -> None:
     request = create_table(parts)
     definitions = {each.attribute_name: each.attribute_type for each in request.attribute_definitions or ()}

@@ -5,11 +5,12 @@ entity it is of. So another entity with both must be in other partitions, or be 
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from partita.design.key_slots import SlotRole, check_constant_in_slot
-from partita.design.models import Model, ViewModel
+from partita.design.models import KeyAttribute, Model, ViewModel
 from partita.design.reads import Read
 from partita.design.search_terms import attribute_on_disk, search_slots, search_values, vector_index
 from partita.design.tables import VectorIndex
@@ -62,6 +63,17 @@ def _check_sources(read: Read, index: VectorIndex) -> None:
             if theirs.get(name) != mine[name]:
                 wrong = f"{name!r} is not the same in {first.model.name} and {other.model.name}"
                 raise ProofError(read.name, wrong, "search them by values that they have in common")
+        for a, b in zip(first.keys.partition, other.keys.partition, strict=True):
+            if _composition(a) != _composition(b):
+                wrong = f"{first.model.name} and {other.model.name} are in different partitions of {index.name!r}"
+                raise ProofError(read.name, wrong, f"give them the same {a.name}, or search for one entity at a time")
+
+
+def _composition(attribute: KeyAttribute) -> Any:
+    """How an attribute of a key follows from the values of a search, which are given by name."""
+    if attribute.template is None:
+        return attribute.field
+    return [(each.constant, each.form, each.field) for each in attribute.template.segments]
 
 
 def _check_values(read: Read, index: VectorIndex) -> None:
