@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
-from partita.cli.options import Address, Port
+from partita.cli.options import Address, BucketsFolder, Port
 
 if TYPE_CHECKING:
     from partita.cli.open_systems import OpenSystem
@@ -23,7 +23,11 @@ JOB_THREADS = 4
 
 
 def work(
-    *what: str, on: Address = "partita.db", metrics_port: Port | None = None, metrics_host: str = "127.0.0.1"
+    *what: str,
+    on: Address = "partita.db",
+    buckets: BucketsFolder = None,
+    metrics_port: Port | None = None,
+    metrics_host: str = "127.0.0.1",
 ) -> None:
     """Run the consumers and jobs of systems until interrupted: they react to changes by any process, and to the time.
 
@@ -36,6 +40,8 @@ def work(
     on
         Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION. On a file, changes are
         handled as they are committed; elsewhere, they are looked for every second.
+    buckets
+        A folder whose folders take the place of S3's buckets in exports of jobs, where the data is in a file.
     metrics_port
         Serve metrics for Prometheus at /metrics on this port; 0 chooses a free one.
     metrics_host
@@ -59,7 +65,7 @@ def work(
     stopping = threading.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: stopping.set())
-    with connect(on) as backend, ExitStack() as running:
+    with connect(on, buckets=buckets) as backend, ExitStack() as running:
         sources = [running.enter_context(at_work(opened)) for opened in open_systems(backend, working)]
         if metrics_port is not None:
             endpoint = metrics_endpoint(sources, metrics_host)

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from partita import Store, connect, settle
+from partita import ConfigurationError, JobRunner, Store, connect, settle
 from partita.dynamodb.requests import DescribeContinuousBackups, DescribeTable, DescribeTimeToLive, ListTables
-from partita.recovery import restored_copy
+from partita.recovery import Place, import_table, restored_copy
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.consumers import builder
+from partita_systems.nbhd.daily_export import export_place
+from partita_systems.nbhd.jobs import jobs
 from partita_systems.nbhd.purge_ledger import KEPT
 from partita_systems.nbhd.recovery import rehearse_restore, replay_purges
 from partita_systems.nbhd.service import Nbhd
@@ -106,6 +108,43 @@ def test_the_ledger_forgets_what_no_copy_can_have(nbhd: Nbhd, clock: Clock, purg
 def test_the_ledger_does_not_name_anybody(nbhd: Nbhd, purged: timedelta) -> None:
     objects = nbhd.files.objects
     assert not any("bora" in f"{each.key}{objects.get(each.key)!r}" for each in objects.list("purged/"))
+
+
+def test_all_data_is_exported_every_night_and_kept_for_35_days(
+    clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "backup").mkdir()
+    monkeypatch.setenv("NBHD_EXPORTS", "s3://backup/nightly")
+    monkeypatch.setenv("PARTITA_BUCKETS", str(tmp_path))
+    with connect("memory:", d.design, clock=clock, buckets=tmp_path) as db:
+        db.create_tables()
+        Nbhd(db).register(ALICE, "alice.bsky.social", "Alice")
+        runner = JobRunner(db, jobs)
+        runner.create_tables()
+        runner.step()
+        clock.passes(hours=3)
+        runner.step()
+        (manifest,) = tmp_path.glob("backup/nightly/AWSDynamoDB/*/manifest-summary.json")
+        source = Place("backup", str((manifest.parent / "data").relative_to(tmp_path / "backup")))
+        with connect("memory:", buckets=tmp_path) as engine:
+            copy = Store(engine, d.design, clock=clock)
+            import_table(copy, d.nbhd, source, compression="GZIP")
+            assert copy.one(d.user(ALICE)).display_name == "Alice"
+        clock.passes(days=34)
+        runner.step()
+        assert manifest.exists()
+        clock.passes(days=2)
+        runner.step()
+        assert not manifest.exists()
+        assert len(list(tmp_path.glob("backup/nightly/AWSDynamoDB/*/manifest-summary.json"))) == 2
+
+
+def test_a_place_for_exports_is_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NBHD_EXPORTS", raising=False)
+    assert export_place() is None
+    monkeypatch.setenv("NBHD_EXPORTS", "exports/nightly")
+    with pytest.raises(ConfigurationError, match="use s3://bucket/prefix"):
+        export_place()
 
 
 # sites as files ---------------------------------------------------------------------------------------------------

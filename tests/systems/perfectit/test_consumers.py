@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from partita import ConsumerAdministration, JobRunner, NotFound, Store, settle
+from partita import ConsumerAdministration, ConsumerFaults, JobRunner, NotFound, Store, settle
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.consumers import analytics, notifications, raised, search
 from partita_systems.perfectit.jobs import jobs, sweep_collections
@@ -198,3 +198,32 @@ def test_sweep_deletes_entries_of_removed_cards_alone(
     runner.create_tables()
     runner.run_now(sweep_collections.__name__)
     assert [each.card_id for each in db(d.cards_in_collection(collection))] == [stays]
+
+
+def test_three_consumers_have_positions_of_their_own_and_what_comes_again_counts_once(
+    perfectit: PerfectIt, db: Store, users: tuple[str, str, str], clock: Clock
+) -> None:
+    """As after a crash between the effect and the checkpoint, and with one consumer that fails for a while."""
+    ana, bob, _ = users
+    faults = ConsumerFaults()
+    settle(db, notifications, analytics)
+    card = published(perfectit, ana)
+    perfectit.votes.on_card(bob, card, d.VoteType.UP)
+    for each in (notifications, analytics):
+        faults.duplicate(each, 2)
+        faults.fail(each)
+
+    def waiting(name: str) -> int:
+        backlog = ConsumerAdministration(db, name).status().backlog
+        assert backlog is not None
+        return backlog.records
+
+    assert waiting(notifications.name) == waiting(analytics.name) > 0
+    settle(db, notifications, faults=faults)
+    assert waiting(notifications.name) == 0 < waiting(analytics.name)
+    for _ in range(3):
+        clock.passes(minutes=5)
+        settle(db, notifications, analytics, faults=faults)
+    assert [each.notification_type.value for each in db(d.notifications_of_user(ana))] == ["VOTED"]
+    assert sum(each.votes for each in db.scan(d.DailyMetrics)) == 1
+    assert ConsumerAdministration(db, analytics.name).status().dead_letters == 0

@@ -18,7 +18,7 @@ from partita_systems.eecar.conditions import checked_condition
 from partita_systems.eecar.matches import Matches, query_hash
 from partita_systems.eecar.measures import check_measures
 from partita_systems.eecar.part_texts import need_text, vector_bytes
-from partita_systems.eecar.reasons import TEMPLATE, reason
+from partita_systems.eecar.reasons import Fit, NoReasons, TemplateReasons
 from partita_systems.eecar.spec_conditions import meets
 from partita_systems.service_base import MakeId, ServiceBase
 
@@ -80,7 +80,8 @@ class Matching(ServiceBase):
         if not wanted.query.strip():
             raise InvalidValue("Match", "must not be empty", "query")
         embedder = ports.embedder()
-        key = query_hash(wanted.query, _conditions(wanted, category, condition), embedder.model, TEMPLATE)
+        conditions = _conditions(wanted, category, condition)
+        key = query_hash(wanted.query, conditions, embedder.model, ports.reasons().model)
         cached = self._matches.lookup(key)
         if cached is not None:
             return cached
@@ -89,7 +90,9 @@ class Matching(ServiceBase):
         categories = self._matches.known_categories() if category is None else [category]
         vector = list(embedding.vector)
         results = [self._nearest(vector, each, embedding.model, condition) for each in categories]
-        found = self._ranked([hit for hits in results for hit in hits], wanted)
+        best = self._ranked([hit for hits in results for hit in hits], wanted)
+        model_used, reasons = _reasons(wanted.query, best)
+        key = query_hash(wanted.query, conditions, embedder.model, model_used)  # of the template: asked again next time
         archived = f"queries/{key}.f32"
         ports.objects().put(archived, vector_bytes(vector))
         return self._matches.cache(
@@ -97,8 +100,8 @@ class Matching(ServiceBase):
                 query_hash=key,
                 query=wanted.query,
                 query_embedding=archived,
-                matched_parts=found,
-                model_used=TEMPLATE,
+                matched_parts=_matched(best, reasons, len(wanted.material_preferences)),
+                model_used=model_used,
                 created_at=self.now(),
                 catalogue=versions,
                 cut=any(len(hits) == d.BEST for hits in results),
@@ -120,7 +123,7 @@ class Matching(ServiceBase):
             return self.db(d.parts_by_meaning(vector, category, model))
         return self.db(d.parts_by_meaning_in(vector, category, model, condition))
 
-    def _ranked(self, hits: list[SearchResult[d.PartMeaning]], wanted: Wanted) -> list[d.MatchedPart]:
+    def _ranked(self, hits: list[SearchResult[d.PartMeaning]], wanted: Wanted) -> list[Candidate]:
         near = {hit.item.part_id: 1 - hit.score for hit in hits if 1 - hit.score >= LEAST_SIMILARITY}
         parts = self.db.get_many([d.part(part_id) for part_id in near])
         specs = self.db.get_many([d.spec(part_id) for part_id in near])
@@ -138,14 +141,25 @@ class Matching(ServiceBase):
         ]
         count = len(wanted.material_preferences)
         candidates.sort(key=lambda each: (-each.score(count), each.part.part_id))
-        return [
-            d.MatchedPart(
-                part_id=each.part.part_id,
-                score=each.score(count),
-                reason=reason(wanted.query, each.part, each.similarity, each.preferred),
-            )
-            for each in candidates[: wanted.limit]
-        ]
+        return candidates[: wanted.limit]
+
+
+def _reasons(query: str, best: list[Candidate]) -> tuple[str, list[str]]:
+    """The model that wrote the reasons, and the reasons; the template where the model gives none."""
+    fits = [Fit(each.part, each.similarity, each.preferred) for each in best]
+    writer = ports.reasons()
+    try:
+        return writer.model, writer.write(query, fits)
+    except NoReasons:
+        template = TemplateReasons()
+        return template.model, template.write(query, fits)
+
+
+def _matched(best: list[Candidate], reasons: list[str], preferences: int) -> list[d.MatchedPart]:
+    return [
+        d.MatchedPart(part_id=each.part.part_id, score=each.score(preferences), reason=reason)
+        for each, reason in zip(best, reasons, strict=True)
+    ]
 
 
 def _conditions(wanted: Wanted, category: Category | None, condition: d.PartCondition | None) -> dict[str, Any]:

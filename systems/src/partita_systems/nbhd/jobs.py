@@ -1,10 +1,11 @@
-"""Jobs of nbhd.city: purges, and files that nothing refers to."""
+"""Jobs of nbhd.city: purges, the daily export, and files that nothing refers to."""
 
 from collections.abc import Iterator
 from datetime import timedelta
 
 from partita import Jobs, Store
 from partita_systems.nbhd import design as d
+from partita_systems.nbhd.daily_export import export_daily
 from partita_systems.nbhd.purge_ledger import PurgeLedger
 from partita_systems.nbhd.service import Nbhd
 from partita_systems.nbhd.site_files import build_key, export_key, log_key
@@ -18,6 +19,12 @@ SETTLED = timedelta(days=1)  # files are stored before the item that they belong
 def purge_accounts(db: Store) -> None:
     """Purge every account whose grace period is over."""
     Nbhd(db).purge_due()
+
+
+@jobs.cron("15 2 * * *")
+def export_data(db: Store) -> None:
+    """Export all data, where the operator has set a place for it; exports are kept for 35 days."""
+    export_daily(db)
 
 
 @jobs.cron("30 3 * * *")
