@@ -1,0 +1,277 @@
+"""The studio in a browser: every page, both themes, phone and desktop, the keyboard alone, and hostile data."""
+
+import os
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, expect
+
+from partita import Store, connect
+from partita.cli.open_systems import open_system
+from partita.cli.seed import seed_system
+from partita.dynamodb.requests import PutItem
+from partita_systems import SYSTEMS
+from tests.browser.conftest import PARTITA, Visit, Visiting
+from tests.peers import started
+from tests.studio.shop import NOON, Address, Customer, customer, design, fill, order
+from tests.timing import PATIENCE
+
+pytestmark = pytest.mark.slow
+
+TOKEN = "a-token-of-the-browser-tests"
+IMAGES = Path(__file__).parent.parent.parent / "docs" / "images"
+HOSTILE = '"><img src=x onerror="alert(1)"><script>alert(2)</script>'
+RIGHT_TO_LEFT = "مرحبا \u202e txt.exe"
+HANGUL = "한국어 텍스트 가나다"
+# Elements beyond the window, but those in parts that scroll by themselves.
+TOO_WIDE = """
+[...document.querySelectorAll('body, body *')]
+  .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
+  .filter((each) => !each.closest('.grid, .map, pre, .skip, .side ul, dialog'))
+  .map((each) => each.outerHTML.slice(0, 120))
+"""
+AXE = """
+async () => {
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+  const found = await axe.run(document, { runOnly: { type: 'tag', values: tags }, resultTypes: ['violations'] })
+  const where = (each) => each.nodes.map((node) => `${node.target} ${node.html}`).slice(0, 3)
+  return found.violations.map((each) => `${each.id}: ${where(each)}`)
+}
+"""
+ORDER = '{"PK":{"S":"CUSTOMER#c1"},"SK":{"S":"ORDER#2025-05-01T12:00:00.000000Z#o0"}}'
+LARGE = '{"PK":{"S":"LARGE"},"SK":{"S":"ITEM"}}'
+PAGES = (
+    "/studio",
+    "/studio/shop",
+    "/studio/shop/map?entity=Order",
+    "/studio/eecar/map",
+    "/studio/shop/patterns",
+    "/studio/shop/patterns/orders_of?arg.customer_id=c1&run=1&size=5",
+    "/studio/shop/items",
+    "/studio/shop/items?pk0=CUSTOMER%23c1&f0=note&f0op=attribute_exists",
+    f"/studio/shop/item?{urlencode({'table': 'shop', 'key': ORDER})}",
+    f"/studio/shop/item?{urlencode({'table': 'shop', 'key': LARGE})}",
+    f"/studio/shop/edit?{urlencode({'table': 'shop', 'key': ORDER})}",
+    f"/studio/shop/history?{urlencode({'table': 'shop', 'key': ORDER})}",
+    "/studio/shop/new?entity=Order",
+    "/studio/shop/staged",
+    "/studio/shop/import",
+    "/studio/shop/partiql?statement=SELECT+*+FROM+shop",
+    "/studio/shop/stream",
+    "/studio/shop/health?check=doctor",
+)
+
+
+class ServedStudio(NamedTuple):
+    """A studio of the shop and two systems, and its database file."""
+
+    endpoint: str
+    file: Path
+
+    def at(self, path: str) -> str:
+        return f"{self.endpoint}{path}{'&' if '?' in path else '?'}token={TOKEN}"
+
+
+@pytest.fixture(scope="module")
+def studio(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedStudio]:
+    file = tmp_path_factory.mktemp("studio") / "shop.db"
+    with connect(file) as backend:
+        fill(Store(backend, design), 12)
+        _add_hostile_items(Store(backend, design))
+        blog = open_system(backend, SYSTEMS["blog"])
+        seed_system(blog, 0.2, 1, lambda *_: None)
+        open_system(backend, SYSTEMS["eecar"])
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PARTITA_STUDIO_TOKEN", TOKEN)
+        command: list[str | Path] = [
+            PARTITA,
+            "studio",
+            "tests.studio.shop",
+            "blog",
+            "eecar",
+            "--on",
+            file,
+            "--write",
+            "--port",
+        ]
+        with started(lambda port: [*command, str(port)], answers=_is_healthy) as running:
+            yield ServedStudio(running.endpoint, file)
+
+
+def _is_healthy(endpoint: str) -> bool:
+    with urlopen(f"{endpoint}/health", timeout=PATIENCE) as reply:  # noqa: S310 - our own server
+        return bool(reply.status == 200)
+
+
+def _add_hostile_items(db: Store) -> None:
+    for number, text in enumerate((HOSTILE, RIGHT_TO_LEFT, HANGUL)):
+        db.create(
+            Customer(customer_id=f"h{number}", email=f"{number}{text}", name=text * 20, address=Address(text, text))
+        )
+    item = {"PK": {"S": "LARGE"}, "SK": {"S": "ITEM"}, "text": {"S": f"{HOSTILE} ".ljust(399_000, "x")}}
+    db.backend.call(PutItem(table_name="shop", item=item))
+
+
+def _violations(page: Page) -> list[str]:
+    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
+    found: list[str] = page.evaluate(AXE)
+    return found
+
+
+def _answering(page: Page) -> list[str]:
+    """Accepts every dialog of a page; returns the list of what they ask."""
+    asked: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.accept()
+
+    page.on("dialog", answer)
+    return asked
+
+
+def _quiet(seen: Visit) -> list[str]:
+    return [each for each in seen.complaints if "favicon" not in each]
+
+
+@pytest.mark.parametrize("width", [390, 1440], ids=["phone", "desktop"])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_page_fits_loads_nothing_from_elsewhere_and_is_accessible(
+    studio: ServedStudio, visit: Visiting, dark: bool, width: int
+) -> None:
+    seen = visit(studio.at("/studio"), width=width, dark=dark)
+    dialogs = _answering(seen.page)
+    wrong: dict[str, Any] = {}
+    for path in PAGES:
+        reply = seen.page.goto(studio.endpoint + path)
+        assert reply is not None
+        found = [f"status {reply.status}"] if reply.status != 200 else []
+        found += [f"too wide: {each}" for each in seen.page.evaluate(TOO_WIDE)]
+        found += _violations(seen.page) if dark == (width == 390) else []
+        if found:
+            wrong[path] = found
+    assert wrong == {}
+    assert dialogs == []
+    assert _quiet(seen) == []
+    assert {each.split("/studio")[0] for each in seen.fetched} == {studio.endpoint}
+
+
+def test_keyboard_alone_leads_to_a_result(studio: ServedStudio, visit: Visiting) -> None:
+    page = visit(studio.at("/studio/shop")).page
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#content")).to_be_focused()
+    page.keyboard.type("?")
+    expect(page.locator("#shortcuts")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.type("gp")
+    page.wait_for_url("**/studio/shop/patterns")
+    page.keyboard.press("/")
+    page.keyboard.type("orders_w")
+    expect(page.locator("#finder-list a").first).to_contain_text("orders_with")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/patterns/orders_with")
+    page.locator("select[name='arg.status']").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("h2", has_text="Results")).to_be_visible()
+    assert "arg.status=OPEN" in page.url
+
+
+def test_keys_can_be_switched_off(studio: ServedStudio, visit: Visiting) -> None:
+    page = visit(studio.at("/studio/shop")).page
+    page.get_by_role("button", name="Keys").click()
+    page.get_by_label("Use these keys").uncheck()
+    page.get_by_role("button", name="Close").click()
+    page.keyboard.press("/")
+    expect(page.locator("#finder")).to_be_hidden()
+
+
+def test_theme_is_remembered(studio: ServedStudio, visit: Visiting) -> None:
+    page = visit(studio.at("/studio/shop")).page
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Theme").click()
+    chosen = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert chosen != before
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == chosen
+
+
+def test_edit_is_staged_and_committed_after_a_question(studio: ServedStudio, visit: Visiting) -> None:
+    page = visit(studio.at(f"/studio/shop/edit?{urlencode({'table': 'shop', 'key': ORDER})}")).page
+    page.get_by_label("no value for note").uncheck()
+    page.locator("[name='field.note']").fill(f"{HANGUL} {HOSTILE}")
+    page.get_by_role("button", name="Stage the edit").click()
+    page.wait_for_url("**/staged")
+    expect(page.locator(".diff .new")).to_have_text(f"{HANGUL} {HOSTILE}")
+    questions = _answering(page)
+    page.get_by_role("button", name="Commit").click()
+    expect(page.get_by_role("status").first).to_contain_text("Committed 1 edit.")
+    assert questions == [f"Write 1 edits to {studio.file}?"]
+    with connect(studio.file, design) as db:
+        assert db.one(order("c1", NOON, "o0")).note == f"{HANGUL} {HOSTILE}"
+
+
+def test_stream_shows_a_change_of_another_process(studio: ServedStudio, visit: Visiting) -> None:
+    seen = visit(studio.at("/studio/shop/stream"))
+    expect(seen.page.locator("#stream-state")).to_contain_text("Connected")
+    with connect(studio.file, design) as db, db.change(customer("c1")) as draft:
+        draft.name = "Ana " + HOSTILE
+    expect(seen.page.locator("#stream-rows tr")).to_have_count(1)
+    expect(seen.page.locator("#stream-rows")).to_contain_text("Customer")
+    expect(seen.page.locator("#stream-keys")).to_contain_text("CUSTOMER#c1: 1")
+    assert seen.complaints == []
+
+
+def test_saved_query_leads_back_to_its_results(studio: ServedStudio, visit: Visiting) -> None:
+    page = visit(studio.at("/studio/shop/patterns/orders_of?arg.customer_id=c1")).page
+    page.on("dialog", lambda dialog: dialog.accept("mine <b>"))
+    page.get_by_role("button", name="Save query").click()
+    page.goto(f"{studio.endpoint}/studio/shop")
+    page.get_by_role("link", name="mine <b>").click()
+    expect(page.locator("h2", has_text="Results")).to_be_visible()
+
+
+def test_pages_work_without_scripts(studio: ServedStudio, visit: Visiting) -> None:
+    page = visit(studio.at("/studio/shop/patterns/orders_of?size=5"), scripts=False).page
+    page.locator("[name='arg.customer_id']").fill("c1")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("h2", has_text="Results")).to_be_visible()
+    page.get_by_role("link", name="Next page").click()
+    expect(page.get_by_role("link", name="First page")).to_be_visible()
+
+
+SHOTS = {
+    "studio-map": ("/studio/blog/map?entity=Post", False),
+    "studio-patterns": ("/studio/blog/patterns/{pattern}?fill=1&run=1&size=8", False),
+    "studio-items": ("/studio/blog/items", True),
+    "studio-staged": ("/studio/shop/staged", False),
+}
+
+
+def test_screenshots_of_the_documentation(studio: ServedStudio, visit: Visiting) -> None:
+    """`PARTITA_UPDATE=1` writes them."""
+    page = visit(studio.at(f"/studio/shop/edit?{urlencode({'table': 'shop', 'key': ORDER})}")).page
+    page.locator("[name='field.status']").select_option("SHIPPED")
+    page.get_by_role("button", name="Stage the edit").click()
+    for name, (path, dark) in SHOTS.items():
+        page.emulate_media(color_scheme="dark" if dark else "light")
+        page.set_viewport_size({"width": 1120, "height": 640})
+        page.goto(studio.endpoint + path.replace("{pattern}", _blog_pattern()))
+        taken = page.screenshot()
+        assert taken.startswith(b"\x89PNG")
+        if os.environ.get("PARTITA_UPDATE"):
+            IMAGES.mkdir(exist_ok=True)
+            (IMAGES / f"{name}.png").write_bytes(taken)
+        assert (IMAGES / f"{name}.png").is_file()
+
+
+def _blog_pattern() -> str:
+    return next(name for name in SYSTEMS["blog"].design.patterns if name.startswith("posts"))
