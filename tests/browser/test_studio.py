@@ -24,7 +24,8 @@ from tests.timing import PATIENCE
 pytestmark = pytest.mark.slow
 
 TOKEN = "a-token-of-the-browser-tests"
-IMAGES = Path(__file__).parent.parent.parent / "docs" / "images"
+ROOT = Path(__file__).parent.parent.parent
+IMAGES = ROOT / "docs" / "images"
 HOSTILE = '"><img src=x onerror="alert(1)"><script>alert(2)</script>'
 RIGHT_TO_LEFT = "مرحبا \u202e txt.exe"
 HANGUL = "한국어 텍스트 가나다"
@@ -86,21 +87,21 @@ def studio(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         blog = open_system(backend, SYSTEMS["blog"])
         seed_system(blog, 0.2, 1, lambda *_: None)
         open_system(backend, SYSTEMS["eecar"])
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("PARTITA_STUDIO_TOKEN", TOKEN)
-        command: list[str | Path] = [
-            PARTITA,
-            "studio",
-            "tests.studio.shop",
-            "blog",
-            "eecar",
-            "--on",
-            file,
-            "--write",
-            "--port",
-        ]
-        with started(lambda port: [*command, str(port)], answers=_is_healthy) as running:
-            yield ServedStudio(running.endpoint, file)
+    environment = {"PARTITA_STUDIO_TOKEN": TOKEN, "PYTHONPATH": str(ROOT)}
+    command: list[str | Path] = [
+        "env",
+        "-C",
+        file.parent,
+        PARTITA,
+        "studio",
+        "tests.studio.shop",
+        "blog",
+        "eecar",
+        "--write",
+    ]
+    options = ["--on", file.name, "--port"]  # a relative path, which is shown
+    with started(lambda port: [*command, *options, str(port)], answers=_is_healthy, environment=environment) as running:
+        yield ServedStudio(running.endpoint, file)
 
 
 def _is_healthy(endpoint: str) -> bool:
@@ -214,7 +215,7 @@ def test_edit_is_staged_and_committed_after_a_question(studio: ServedStudio, vis
     questions = _answering(page)
     page.get_by_role("button", name="Commit").click()
     expect(page.get_by_role("status").first).to_contain_text("Committed 1 edit.")
-    assert questions == [f"Write 1 edits to {studio.file}?"]
+    assert questions == [f"Write 1 edits to {studio.file.name}?"]
     with connect(studio.file, design) as db:
         assert db.one(order("c1", NOON, "o0")).note == f"{HANGUL} {HOSTILE}"
 
@@ -250,7 +251,7 @@ def test_pages_work_without_scripts(studio: ServedStudio, visit: Visiting) -> No
 
 SHOTS = {
     "studio-map": ("/studio/blog/map?entity=Post", False),
-    "studio-patterns": ("/studio/blog/patterns/{pattern}?fill=1&run=1&size=8", False),
+    "studio-patterns": ("/studio/blog/patterns/thread?fill=1&run=1&size=8", False),
     "studio-items": ("/studio/blog/items", True),
     "studio-staged": ("/studio/shop/staged", False),
 }
@@ -264,14 +265,10 @@ def test_screenshots_of_the_documentation(studio: ServedStudio, visit: Visiting)
     for name, (path, dark) in SHOTS.items():
         page.emulate_media(color_scheme="dark" if dark else "light")
         page.set_viewport_size({"width": 1120, "height": 640})
-        page.goto(studio.endpoint + path.replace("{pattern}", _blog_pattern()))
+        page.goto(studio.endpoint + path)
         taken = page.screenshot()
         assert taken.startswith(b"\x89PNG")
         if os.environ.get("PARTITA_UPDATE"):
             IMAGES.mkdir(exist_ok=True)
             (IMAGES / f"{name}.png").write_bytes(taken)
         assert (IMAGES / f"{name}.png").is_file()
-
-
-def _blog_pattern() -> str:
-    return next(name for name in SYSTEMS["blog"].design.patterns if name.startswith("posts"))
