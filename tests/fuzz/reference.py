@@ -284,6 +284,9 @@ class _Trial:
         entity = write.entity
         unique = entity.uniques[0]
         value = unique_value(entity, replace(unique, sparse=False), write.values)
+        alive = [values for each, values in self.items.values() if each is entity and is_alive(each, values, self.now)]
+        if any(unique_value(entity, unique, values) == value for values in alive):
+            self.errors.add(InvalidValue)
         self.kept.discard((entity.name, unique.name, value))
 
     # Invariants of the whole

@@ -247,15 +247,17 @@ class Run:
 
     def check(self) -> None:
         """Every stored key follows from its item, and every guard belongs to one."""
-        old = {}
+        old, live = {}, {}
         for item, decoded in self._entities():
             entity = self._entity(decoded)
             self._check_item(entity, item, values_of(decoded))
             place = identity(entity, values_of(decoded))
             if place in self.old and all(item[name] == {"S": text} for name, text in self.old[place].items()):
                 old[place] = self.old[place]
+                if is_alive(entity, values_of(decoded), self.clock.now):  # an expired one may lie beside a new one
+                    live[place] = old[place]
         self.old = old
-        self._check_guards()
+        self._check_guards(live)
 
     def _entity(self, decoded: Any) -> EntitySpec:
         name = type(decoded).__name__
@@ -287,8 +289,9 @@ class Run:
             if "guardOf" in item and not ("ttl" in item and int(item["ttl"]["N"]) <= now)
         }
 
-    def _check_guards(self) -> None:
-        found, wanted = self._guards(), stored.guards(self.loaded.spec, self.state, self.clock.now, self.old)
+    def _check_guards(self, old: dict[Identity, dict[str, str]]) -> None:
+        """`old` has the keys of the items that lie under old ones."""
+        found, wanted = self._guards(), stored.guards(self.loaded.spec, self.state, self.clock.now, old)
         owners = {key: owner for key, owner in wanted.items() if owner is not None}
         wrong = any(found.get(key) != owner for key, owner in owners.items()) and not self.loaded.spec.plain_table
         if set(found) != set(wanted) or wrong:

@@ -56,7 +56,8 @@ def searches(draw: st.DrawFn, design: DesignSpec, name: str) -> SearchSpec | Non
         return None
     first = draw(st.sampled_from(every))
     sources = [first, *(each for each in every if each is not first and chance(draw, 3))]
-    named = [each for each in design.vectors.filters if each == "n" or each in first[0].fields]
+    parts = first[1].fields  # a parameter of that name is the part of the key
+    named = [each for each in design.vectors.filters if each not in parts and each in ("n", *first[0].fields)]
     filters = tuple(each for each in named if draw(st.booleans()))
     count = 100 if design.ttl else draw(st.sampled_from([1, 2, 100]))  # an expired item is found, and left out
     return SearchSpec(name, tuple(sources), count, filters)

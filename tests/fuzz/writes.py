@@ -14,7 +14,7 @@ from tests.fuzz.forms import Kind
 from tests.fuzz.generate import chance
 from tests.fuzz.patterns import PatternSpec
 from tests.fuzz.runner import Run
-from tests.fuzz.stored import State, Values, identity, unique_value
+from tests.fuzz.stored import State, Values, identity
 from tests.fuzz.write_spec import Write
 
 KINDS = ["create", "create", "create", "put", "change", "change", "change", "update", "replace", "delete"]
@@ -100,12 +100,9 @@ def writes(draw: st.DrawFn, run: Run) -> Write:
 
 @st.composite
 def _releases(draw: st.DrawFn, entity: EntitySpec, run: Run) -> Write:
-    """Frees a value that is kept, or one that nobody has; not one of an item."""
+    """Frees a value that is kept, or one that nobody has; that of an item is refused."""
     unique, state = entity.uniques[0], run.state
     given = {name: _value(draw, entity.fields[name].kind, state) for name in unique.fields}
-    value = unique_value(entity, unique, {"n": 0, **given})
-    if any(unique_value(entity, unique, {**values, "n": 0}) == value for values in state.stored(entity)):
-        return draw(_single("create", entity, run))
     return Write("release", entity, given)
 
 
