@@ -17,6 +17,7 @@ from bench import (
     seeding,
     start,
     store,
+    transfers,
     vectors,
     verification,
     words,
@@ -55,6 +56,7 @@ def main() -> int:
     done(seeding.measure(options.quick))
     done(million.measure(options.quick))
     done(recovery.measure(options.quick))
+    done(transfers.measure(options.quick))
     done(hostile.measure(options.quick))
 
     plot = f"{options.name}.svg"
