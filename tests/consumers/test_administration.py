@@ -6,12 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from partita import Change, Consumer, HandlerTransaction, NotFound, Store, connect, settle
+from partita import Change, ConfigurationError, Consumer, HandlerTransaction, NotFound, Store, connect, settle
 from partita.consumers.administration import ConsumerAdministration, known_consumers
 from partita.consumers.handler_transaction import TakenOver
+from partita.consumers.leases import LeaseHolder
 from partita.consumers.runner import ConsumerRunner
 from partita.consumers.shards import LOOK_SECONDS
 from partita.consumers.worker import create_state_tables
+from partita.dynamodb.requests import Scan
 from tests.consumers import shop
 from tests.consumers.shop import Order
 
@@ -182,3 +184,25 @@ def test_replay_is_noticed_within_seconds(world: World, start: Start) -> None:
     runner.take_over()
     runner.step()
     assert world.history == [0, 0]
+
+
+def test_consumer_that_was_renamed_is_forgotten(world: World, start: Start) -> None:
+    world.failing = {0}
+    runner = start(world.consumer("hold"))
+    world.run(runner)
+    world.write(1)
+    world.run(runner)
+    admin = ConsumerAdministration(world.db, "copies")
+    assert (admin.status().dead_letters, admin.status().parked) == (1, 1)
+    admin.forget()
+    assert known_consumers(world.db) == []
+    assert world.db.backend.call(Scan(table_name="partita-consumers")).count == 0
+    with pytest.raises(NotFound):
+        admin.forget()
+
+
+def test_consumer_that_runs_is_not_forgotten(world: World, start: Start) -> None:
+    runner = start(world.consumer())
+    assert LeaseHolder(runner.db, "copies").hold()
+    with pytest.raises(ConfigurationError, match="consumer copies is running"):
+        ConsumerAdministration(world.db, "copies").forget()

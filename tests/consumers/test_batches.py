@@ -4,8 +4,10 @@ import gc
 import weakref
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from partita import ConsumerAdministration, ConsumerFaults, Created, InvalidTransaction, Store, connect, settle
@@ -259,3 +261,20 @@ def test_lease_of_a_paused_consumer_is_not_renewed_and_the_others_are(db: Store)
     renew(states, leases)
     assert [each.hold() for each in leases] == [False, True]
     assert [states.one(state.lease(name)).beats for name in ("a", "b")] == [0, 1]
+
+
+def test_no_snapshot_is_held_while_handlers_run(tmp_path: Path) -> None:
+    """A snapshot of a reader would keep the log of the database from being emptied."""
+    consumer, busy = Consumer("emptying"), []
+    with connect(tmp_path / "shop.db", shop.design, durability="process") as db:
+        db.create_tables()
+        db.put_many([Order(order_id=str(number), customer_id="c") for number in range(3)])
+        other = apsw.Connection(str(tmp_path / "shop.db"))
+
+        @consumer.on(Order)
+        def empty(change: Change[Order], t: HandlerTransaction) -> None:
+            busy.append(other.execute("PRAGMA wal_checkpoint(TRUNCATE)").get[0])
+
+        settle(db, consumer)
+        other.close()
+    assert busy == [0, 0, 0]

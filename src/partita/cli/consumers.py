@@ -122,6 +122,14 @@ def drop(name: Name, sequence: Sequence, /, *, on: Data = "partita.db") -> None:
             print(f"{each.sequence}: dropped")
 
 
+@consumers.command
+def forget(name: Name, /, *, on: Data = "partita.db") -> None:
+    """Delete what is stored of a consumer that was renamed or removed, with its dead letters."""
+    with _consumer(name, on) as consumer:
+        consumer.forget()
+        print(f"{name}: forgotten")
+
+
 def _letters(consumer: "ConsumerAdministration", name: str, sequence: str) -> list["DeadLetter"]:
     from partita.errors import ConfigurationError
 

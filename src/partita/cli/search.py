@@ -81,7 +81,7 @@ def rebuild(what: What, /, *, index: Index = None, on: Data = "partita.db") -> N
 
     A process that runs the index begins with it within a minute. If none does, this command builds it.
     """
-    from partita.consumers.batch_runner import reset
+    from partita.consumers.administration import reset
     from partita.consumers.consumer_store import ConsumerStore
     from partita.consumers.worker import create_state_tables
 

@@ -20,7 +20,7 @@ from partita.consumers.shards import check_host
 from partita.consumers.state import DeadLetter, ParkedChange
 from partita.design.conditions import F
 from partita.dynamodb.values import Item
-from partita.errors import ConditionFailed, InvalidValue, NotFound
+from partita.errors import ConditionFailed, ConfigurationError, InvalidValue, NotFound
 from partita.process_identity import is_dead
 from partita.store.store import Store
 
@@ -177,6 +177,22 @@ class ConsumerAdministration:
             ):  # its shard may just have expired
                 draft.epoch += 1
 
+    def forget(self) -> None:
+        """Deletes all that is stored of a consumer that was renamed or removed, with its dead letters.
+
+        A program that runs it later begins anew. ConfigurationError if a process runs it now.
+        """
+        if self.status().is_running:
+            raise ConfigurationError(f"consumer {self._name} is running; end its process first")
+        for letter in self.dead_letters():
+            self.drop(letter)
+        for parked in list(self._db(state.parked_changes(self._name), consistent=True)):
+            for number in range(parked.parts):
+                self._db.delete(state.change_part(self._name, parked.shard, parked.sequence, number))
+            self._db.delete(state.parked_change(self._name, parked.item, parked.sequence))
+        reset(self._db, self._name)
+        self._db.delete(state.lease(self._name))
+
     def _removing(self, letter: DeadLetter) -> HandlerTransaction:
         whole = HandlerTransaction(self._db)
         whole.delete(state.dead_letter(self._name, letter.sequence, letter.shard), when=F.item == letter.item)
@@ -187,6 +203,16 @@ class ConsumerAdministration:
             whole.commit()
         except ConditionFailed as failed:
             raise NotFound(failed.entity, {"sequence": letter.sequence}) from None
+
+
+def reset(db: ConsumerStore, consumer: str) -> None:
+    """Deletes what is stored of a consumer's progress: it begins anew, and a process that runs it notices."""
+    for position in list(db(state.positions(consumer), consistent=True)):
+        db.delete(state.position(consumer, position.stream, position.shard))
+    for progress in list(db(state.table_progresses(consumer), consistent=True)):
+        for scan in list(db(state.scans(consumer, progress.table), consistent=True)):
+            db.delete(state.scan(consumer, progress.table, scan.scan))
+        db.delete(state.table_progress(consumer, progress.table))
 
 
 def known_consumers(db: Store) -> list[str]:

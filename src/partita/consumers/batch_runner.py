@@ -3,9 +3,9 @@
 from typing import Any
 
 from partita.consumers import state
+from partita.consumers.administration import reset
 from partita.consumers.batch_consumer import BatchConsumer
 from partita.consumers.consumer import Consumer
-from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import SEQUENCE_DIGITS, Checkpoint, Delivery, written_at
 from partita.consumers.handler_transaction import HandlerTransaction
 from partita.consumers.runner import ConsumerRunner, TableSources
@@ -87,16 +87,6 @@ class BatchRunner(ConsumerRunner):
         has_scans = {each.table for each in scans} == {table.name for table in self._tables}
         is_untouched = all(not each.cursor and each.done_at is None and not each.delivered for each in scans)
         return has_scans and is_untouched and not any(each.sequence for each in positions)
-
-
-def reset(db: ConsumerStore, consumer: str) -> None:
-    """Deletes what is stored of a consumer's progress: it begins anew, and a process that runs it notices."""
-    for position in list(db(state.positions(consumer), consistent=True)):
-        db.delete(state.position(consumer, position.stream, position.shard))
-    for progress in list(db(state.table_progresses(consumer), consistent=True)):
-        for scan in list(db(state.scans(consumer, progress.table), consistent=True)):
-            db.delete(state.scan(consumer, progress.table, scan.scan))
-        db.delete(state.table_progress(consumer, progress.table))
 
 
 def padded(sequence: str) -> str:

@@ -12,6 +12,7 @@ from partita.design.key_templates import Ordered, PartType, Template
 from partita.design.markers import (
     AUTOMATIC,
     CountOf,
+    CreatedAt,
     Expires,
     InKey,
     Limit,
@@ -20,6 +21,7 @@ from partita.design.markers import (
     SumOf,
     Transitions,
     Unique,
+    Version,
 )
 from partita.design.migrations import Migration
 from partita.design.naming import quantity, upper_case
@@ -222,6 +224,11 @@ class Model(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def counters(self) -> tuple[tuple[Attribute, CountOf | SumOf], ...]:
         return self.marked(CountOf, SumOf)
+
+    @cached_property
+    def must_be_read(self) -> bool:
+        """Whether its stored item is read before it is replaced: values of it survive, or others depend on them."""
+        return bool(self.marked(CreatedAt, Version, CountOf, SumOf, Transitions) or self.owns or self.uniques)
 
     def part_types(self) -> dict[str, PartType]:
         return part_types(self.attributes)

@@ -90,9 +90,7 @@ def unconditional_put(model: Model, entity: Any) -> ItemAction:
 
 def has_no_invariants(design: Design, model: Model) -> bool:
     """Whether a put may replace an item unread: no other item depends on it, and no value of it must survive."""
-    automatic = model.one_marked(CreatedAt) or model.one_marked(Version) or model.counters or model.owns
-    invariants = model.uniques or design.counters.get(model) or design.references.get(model) or model.transitions
-    return not automatic and not invariants
+    return not (model.must_be_read or design.counters.get(model) or design.references.get(model))
 
 
 def can_delete_without_read(design: Design, model: Model) -> bool:

@@ -115,6 +115,10 @@ def _put_unread(context: StoreContext, model: Model, entity: E) -> Flow[E]:
     """Puts an entity without invariants; what it has under old keys is deleted."""
     complete: E = with_initial_values(model, validate_entity(model, entity), context.clock())
 
+    if not model.old_keys:
+        yield from execute(context, [unconditional_put(model, complete)])
+        return complete
+
     def plan(skip: SkippedItems) -> Planning:
         deletions = yield from deletions_under_old_keys(context, model, values_of(model, complete))
         return [unconditional_put(model, complete), *deletions]
