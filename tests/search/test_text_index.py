@@ -23,7 +23,8 @@ from partita import (
     connect,
     settle,
 )
-from partita.consumers.batch_runner import BatchRunner, reset, runner_of
+from partita.consumers.administration import reset
+from partita.consumers.batch_runner import BatchRunner, runner_of
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.worker import create_state_tables
 from partita.remote.sync_backend import RemoteBackend
