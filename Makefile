@@ -32,7 +32,7 @@ run: .venv/runtime.stamp ## serve the five systems with demo data on port 8000; 
 test: .venv/dev.stamp ## run every test that this machine can run; ARGS="-k name" selects some
 	.venv/bin/python -m pytest -n auto $(ARGS)
 
-test-fast: .venv/dev.stamp ## run the fast tests, in under a minute
+test-fast: .venv/dev.stamp ## run the fast tests: no servers, nothing that takes seconds
 	.venv/bin/python -m pytest -n auto --fast $(ARGS)
 
 test-all: .venv/dev.stamp ## run every test; a skipped one is a failure

@@ -19,6 +19,11 @@ def heading(title: Child, about: Child = None, *actions: Child) -> Markup:
     )
 
 
+def count(number: int, one: str, several: str = "") -> str:
+    """`1 table`, `2 tables`."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
 def notice(kind: str, *content: Child) -> Markup:
     """A sentence in a box; `kind` is info, good, warn or bad, and an alert where it is bad."""
     return el("div", content, cls=f"notice {kind}", role="alert" if kind == "bad" else "status")

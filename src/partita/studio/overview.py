@@ -8,7 +8,7 @@ from partita.design.models import EntityKeys, Model
 from partita.design.tables import Table
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.requests import DescribeTable
-from partita.studio.components import chip, empty, grid, heading, saved_queries, used_line
+from partita.studio.components import chip, count, empty, grid, heading, saved_queries, used_line
 from partita.studio.markup import Child, Markup, el
 from partita.studio.shell import page
 from partita.studio.visits import Redirect, StudioDesign, Visit
@@ -89,7 +89,7 @@ def render_home(view: HomeView, visit: Visit) -> Markup:
             "li",
             el("h2", el("a", each.name, href=visit.studio_url(each.name))),
             el("p", each.about) if each.about else None,
-            el("p", f"{each.entities} entities · {each.patterns} patterns · {each.tables} tables", cls="faint"),
+            el("p", " · ".join(_counts(each.entities, each.patterns, each.tables)), cls="faint"),
             cls="card",
         )
         for each in view.designs
@@ -153,7 +153,7 @@ def _template(attributes: tuple[object, ...]) -> str:
 
 
 def render_design(view: DesignView, visit: Visit) -> Markup:
-    counts = f"{len(view.entities)} entities, {len(view.patterns)} access patterns, {len(view.tables)} tables"
+    counts = ", ".join(_counts(len(view.entities), len(view.patterns), len(view.tables)))
     entities = grid(
         "Entities",
         ["Entity", "Partition key", "Sort key", "Indexes", "Patterns"],
@@ -218,3 +218,7 @@ def byte_text(size: int) -> str:
             return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1024
     return ""
+
+
+def _counts(entities: int, patterns: int, tables: int) -> tuple[str, str, str]:
+    return count(entities, "entity", "entities"), count(patterns, "access pattern"), count(tables, "table")

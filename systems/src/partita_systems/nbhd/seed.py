@@ -126,7 +126,8 @@ class _Neighborhood(_Step):
         with suppress(AlreadyExists, InvalidValue):  # a member already
             if home.privacy == d.Privacy.PRIVATE:
                 assert home.creator_did is not None
-                nbhd.invite(home.neighborhood_id, did, home.creator_did)
+                today = self.service(db, db.now())  # an invitation of then has expired, and may be deleted at once
+                today.invite(home.neighborhood_id, did, home.creator_did)
             nbhd.join(home.neighborhood_id, did)
         if not stays:
             self.service(db, until).leave(home.neighborhood_id, did)
