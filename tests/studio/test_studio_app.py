@@ -152,7 +152,7 @@ def test_one_design_is_opened_at_once_and_several_are_listed(studio: StudioAppli
     other = replace(studio.designs["shop"], name="other")
     several = StudioApplication({**studio.designs, "other": other}, DataPlace("memory:"), TOKEN)
     assert [each["name"] for each in StudioClient(several).view("/studio/")["designs"]] == ["shop", "other"]
-    assert "4 patterns" in StudioClient(several).get("/studio").text
+    assert "4 access patterns" in StudioClient(several).get("/studio").text
 
 
 def test_overview_lists_tables_entities_and_patterns(client: StudioClient) -> None:
