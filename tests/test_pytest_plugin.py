@@ -127,5 +127,7 @@ def test_unused_plugin_imports_nothing() -> None:
         print(sorted(set(sys.modules) - before))
         """
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
-    modules = ["partita", "partita.connect", "partita.errors", "partita.pytest_plugin"]
-    assert loaded == str([*modules, "partita.setting_rules", "partita.store", "partita.store.settings"])
+    layers = ("base", "design", "operation", "service", "storage", "store")
+    errors = ["partita.errors", *(f"partita.errors.{layer}_error{'s' * (layer != 'base')}" for layer in layers)]
+    others = ["partita.pytest_plugin", "partita.setting_rules", "partita.store", "partita.store.settings"]
+    assert loaded == str(["partita", "partita.connect", *errors, *others])

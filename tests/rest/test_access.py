@@ -72,6 +72,7 @@ ACCESS = {
         change_site ..o.  delete_site ..oa  restore_site@deleted_id=site_id ..oa  builds ..oa  start_build ..o.
         build ..oa  delete_build ..oa  finish_build ...a  users_by_id nsoa  neighborhoods_by_id nsoa
         get_build_job_events ..oa  create_build_job_events_ticket ..oa
+        templates nsoa  site_source ..oa  put_site_source ..o.  export_site ..o.  exports_of_site ..oa
     """,
     "eecar": """
         parts_by_id nsoa  categories nsoa

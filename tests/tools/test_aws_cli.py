@@ -115,7 +115,7 @@ def test_error_has_dynamodbs_code(aws: Aws) -> None:
     with pytest.raises(RuntimeError, match="ResourceNotFoundException"):
         aws("dynamodb", "describe-table", "--table-name", "absent")
     with pytest.raises(RuntimeError, match="UnknownOperationException"):
-        aws("dynamodb", "list-exports")
+        aws("dynamodb", "list-global-tables")
 
 
 def test_table_is_backed_up_and_restored(aws: Aws, table_name: str) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from partita.dynamodb.exceptions import ValidationException
 
-_BUCKET = re.compile(r"[a-z0-9A-Z]+[.\-\w]*[a-z0-9A-Z]+", re.ASCII)
+_BUCKET = re.compile(r"[a-z0-9A-Z][.\-\w]*[a-z0-9A-Z]", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
 
 

@@ -30,6 +30,7 @@ class Constraint(msgspec.Struct, frozen=True, dict=True):
     required: bool = False
     enum: tuple[str, ...] = ()
     pattern: str = ""
+    words: str = ""  # the pattern as DynamoDB writes it, where that one backtracks
     min_length: int | None = None
     max_length: int | None = None
     minimum: int | None = None
@@ -134,7 +135,9 @@ def _range_violations(value: Any, member: Constraint, prefix: str) -> Iterator[s
     if member.is_table_name and value.startswith("arn:"):
         return
     if member.pattern and value and not member.match.fullmatch(value):
-        yield _violation(value, where, f"Member must satisfy regular expression pattern: {member.pattern}")
+        yield _violation(
+            value, where, f"Member must satisfy regular expression pattern: {member.words or member.pattern}"
+        )
     if member.min_length is not None and len(value) < member.min_length:
         yield _violation(value, where, f"Member must have length greater than or equal to {member.min_length}")
     if member.max_length is not None and len(value) > member.max_length:
@@ -281,10 +284,11 @@ _OVERRIDES = (
     Constraint("sse_specification_override", children=(Constraint("sse_type", enum=("AES256", "KMS")),)),
 )
 
-_BUCKET = r"^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$"
+_BUCKET = r"^[a-z0-9A-Z][\.\-\w]*[a-z0-9A-Z]$"
+_BUCKET_WORDS = r"^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$"
 _S3 = (
     Constraint("s3_bucket_owner", pattern="[0-9]{12}"),
-    Constraint("s3_bucket", required=True, pattern=_BUCKET, min_length=1, max_length=255),
+    Constraint("s3_bucket", required=True, pattern=_BUCKET, words=_BUCKET_WORDS, min_length=1, max_length=255),
     Constraint("s3_key_prefix", max_length=1024),
 )
 _SSE_ALGORITHM = Constraint("s3_sse_algorithm", enum=("AES256", "KMS"))
@@ -460,7 +464,7 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
     t.ExportTableToPointInTime: (
         Constraint("table_arn", required=True, min_length=1, max_length=1024),
         _CLIENT_TOKEN,
-        Constraint("s3_bucket", required=True, pattern=_BUCKET, min_length=1, max_length=255),
+        Constraint("s3_bucket", required=True, pattern=_BUCKET, words=_BUCKET_WORDS, min_length=1, max_length=255),
         Constraint("s3_bucket_owner", pattern="[0-9]{12}"),
         Constraint("s3_prefix", max_length=1024),
         _SSE_ALGORITHM,

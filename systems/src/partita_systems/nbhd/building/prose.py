@@ -8,7 +8,7 @@ import re
 
 from partita_systems.nbhd.building.html import Html, element, joined
 
-_ITEM = re.compile(r"[-*•] +(.+)")
+_ITEM = re.compile(r"[-*•] +([^ ].*)")
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]*[^\s<>\"'`\\.,;:!?)\]]")
 
 
