@@ -87,7 +87,7 @@ def apply(
     for each in done.tables:
         print(each)
     for (entity, kind, name), count in sorted(done.done.items()):
-        print(f"{entity}: {kind} {name}: {count:,} items")
+        print(f"{entity}: {kind}{name and f' {name}'}: {count:,} items")
     if done.counters_set:
         print(f"{done.counters_set:,} counters set")
     for title, several in (("that no entity explains", done.unexplained), ("that cannot be read", done.unreadable)):

@@ -142,7 +142,8 @@ def _steps(surveyed: Survey) -> Iterator[PlanStep]:
         "removed attributes": "remove {entity}.{name}",
     }
     for (entity, kind, name), found in sorted(surveyed.work.items()):
-        yield PlanStep(words[kind].format(entity=entity, name=name), round(found.items), round(found.units, 1))
+        sentence = words[kind] if name or kind != "counters" else "mark {entity} that no counter counts"
+        yield PlanStep(sentence.format(entity=entity, name=name), round(found.items), round(found.units, 1))
 
 
 def _effect(target: Target, changes: list[str]) -> str:
