@@ -22,6 +22,7 @@ from partita.consumers.worker import create_state_tables
 from partita.dynamodb.requests import TransactWriteItems
 from tests.consumers import shop
 from tests.consumers.shop import Copy, Notification, Order
+from tests.timing import PATIENCE
 
 
 @pytest.fixture(autouse=True)
@@ -270,6 +271,7 @@ def test_no_snapshot_is_held_while_handlers_run(tmp_path: Path) -> None:
         db.create_tables()
         db.put_many([Order(order_id=str(number), customer_id="c") for number in range(3)])
         other = apsw.Connection(str(tmp_path / "shop.db"))
+        other.set_busy_timeout(int(PATIENCE * 1000))  # background work may read for a moment
 
         @consumer.on(Order)
         def empty(change: Change[Order], t: HandlerTransaction) -> None:
