@@ -6,6 +6,7 @@ query -> embedding -> the nearest 100 parts of each category          SearchVect
       -> the best, with reasons, cached until the catalogue changes   Match
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -22,7 +23,9 @@ from partita_systems.eecar.reasons import Fit, NoReasons, TemplateReasons
 from partita_systems.eecar.spec_conditions import meets
 from partita_systems.service_base import MakeId, ServiceBase
 
-LEAST_SIMILARITY = 0.05  # below it a part has nothing to do with the query
+# Below it a part has nothing to do with the query: hashed vectors of unrelated texts are that similar by chance, two
+# standard deviations from 0.
+LEAST_SIMILARITY = 2 / math.sqrt(d.DIMENSION)
 PREFERENCE = 0.1  # of the score, for all preferred materials
 MAX_RESULTS = 50
 

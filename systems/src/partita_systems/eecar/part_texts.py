@@ -10,9 +10,9 @@ MAX_TEXT = 4000  # characters; services limit theirs
 
 
 def part_text(part: d.Part, spec: d.Spec | None = None, usages: Iterable[d.Usage] = ()) -> str:
-    """The name, which is the title, then the attributes, the measures, the usages and the description."""
-    attributes = [part.category.value, part.manufacturer, part.model, part.condition.value]
-    lines = [part.name, " ".join(attributes), " ".join(_spec_words(spec))]
+    """The name and the category, which are the title, then attributes, measures, usages and the description."""
+    attributes = [part.manufacturer, part.model, part.condition.value]
+    lines = [f"{part.name} {part.category.value}", " ".join(attributes), " ".join(_spec_words(spec))]
     lines += [f"{each.industry} {each.application} {each.description}" for each in usages]
     return "\n".join(filter(str.strip, [*lines, part.description]))[:MAX_TEXT]
 

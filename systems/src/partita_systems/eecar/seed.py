@@ -11,50 +11,17 @@ from datetime import UTC, datetime, timedelta
 
 from partita import AlreadyExists, InvalidTransition, SeedStep, Store, VersionConflict
 from partita_systems.eecar import design as d
-from partita_systems.eecar.categories import ANY, Category
+from partita_systems.eecar.categories import ANY
 from partita_systems.eecar.matches import query_hash
 from partita_systems.eecar.proposals import Answer
+from partita_systems.eecar.reasons import TEMPLATE, Fit, TemplateReasons
+from partita_systems.eecar.seed_catalogue import CARS, COMPANY_WORDS, KINDS, QUERIES, TRADES, Kind, Use
 from partita_systems.eecar.service import Eecar
 from partita_systems.seed_steps import NumberedStep, last_midnight, seeded_random, store_at
 from partita_systems.service_base import MakeId, ids_from
 
-CARS = [
-    ("현대", "아이오닉 5"),
-    ("현대", "코나 일렉트릭"),
-    ("기아", "EV6"),
-    ("기아", "니로 EV"),
-    ("테슬라", "모델 3"),
-    ("테슬라", "모델 Y"),
-    ("쉐보레", "볼트 EV"),
-    ("KG모빌리티", "토레스 EVX"),
-]
-NAMES = {
-    Category.BATTERY: ["고전압 배터리 팩", "배터리 모듈", "배터리 셀 묶음 🔋"],
-    Category.MOTOR: ["구동 모터", "후륜 모터", "모터 회전자"],
-    Category.ELECTRONICS: ["배터리 관리 장치", "차량 제어기", "계기판 화면"],
-    Category.INVERTER: ["구동 인버터", "직류 변환기"],
-    Category.CHARGER: ["완속 충전기", "급속 충전구"],
-    Category.COOLING: ["배터리 냉각판", "히트펌프", "냉각수 펌프"],
-}
-CATEGORIES = list(NAMES)
-MATERIALS = [("리튬", ["니켈", "코발트"]), ("구리", ["네오디뮴"]), ("알루미늄", ["구리"]), ("실리콘", ["구리", "주석"])]
-WORDS = "한빛 새벽 다솔 가온 누리 마루 아라 온새미 푸른 해든 미르 도담".split()
-TRADES = ["에너지", "모빌리티", "해체산업", "전동공구", "자원순환", "솔라"]
-USES = [
-    ("재생에너지", "태양광 에너지 저장", "낮에 모은 전기를 밤에 씁니다."),
-    ("ESS", "공장 비상 전원", "정전 때 설비를 두 시간 동안 지킵니다."),
-    ("건설", "전동 공구 전원", "현장에서 발전기를 대신합니다."),
-    ("농업", "전동 운반차", "과수원에서 하루 한 번 충전으로 움직입니다."),
-    ("해양", "소형 전기 보트", "조용하고 매연이 없습니다 ⛵."),
-]
-QUERIES = [
-    "ESS용 중고 배터리",
-    "50kW 이상 구동 모터",
-    "저렴한 완속 충전기",
-    "battery modules for solar storage",
-    "히트펌프 재생품",
-]
-EMBEDDING_MODEL, REASON_MODEL = "offline-hangul-256", "template"
+CATEGORIES = list(KINDS)
+EMBEDDING_MODEL = "demo"  # of cached matches; parts are embedded by the consumer
 OPENED = datetime(2025, 1, 1, tzinfo=UTC)
 
 
@@ -119,16 +86,17 @@ class _Step(NumberedStep):
     def company(self, number: int) -> tuple[str, str]:
         """The id and name of a company; there is one company for about two parts."""
         number %= max(4, self.parts // 2)
-        word, trade = WORDS[number % len(WORDS)], TRADES[number // len(WORDS) % len(TRADES)]
+        word, trade = COMPANY_WORDS[number % len(COMPANY_WORDS)], TRADES[number // len(COMPANY_WORDS) % len(TRADES)]
         return _id(self.seed, f"company {number}", "c"), f"{word} {trade}"
 
 
 class _Part(_Step):
     def load(self, db: Store) -> None:
         category = CATEGORIES[self.number % len(CATEGORIES)]
+        kind = KINDS[category]
         maker, model = self.random.choice(CARS)
         year = self.random.randint(2017, 2024)
-        name = self.random.choice(NAMES[category])
+        name = self.random.choice(kind.names)
         price = self.random.randrange(150, 9_000) * 1_000
         eecar = self.service(db, self.ago(3, 200))
         part = d.Part(
@@ -144,32 +112,32 @@ class _Part(_Step):
             description=f"{year}년식 {maker} {model}에서 분리한 {name}입니다. 시험 성적서를 함께 드립니다.",
             images=[f"https://images.example.com/{self.id('p')}/{number}.jpg" for number in range(2)],
         )
-        uses = self.random.sample(USES, self.random.randint(1, 2))
+        uses = self.random.sample(kind.uses, self.random.randint(1, 2))
         with suppress(AlreadyExists):
-            eecar.parts.offer(part, spec=self.spec(), usages=[self.usage(*each) for each in uses])
-        eecar.parts.set_vector(self.id("p"), f"vectors/{self.id('p')}.bin", EMBEDDING_MODEL, 256)
+            eecar.parts.offer(part, spec=self.spec(kind), usages=[self.usage(each) for each in uses])
 
-    def spec(self) -> d.Spec:
-        primary, secondary = self.random.choice(MATERIALS)
-        voltage, power = self.random.choice([48, 355, 400, 650, 800]), self.random.randint(3, 240)
+    def spec(self, kind: Kind) -> d.Spec:
+        primary, secondary = kind.material
+        capacity = None if kind.capacity is None else self.random.randint(*kind.capacity)
+        voltage, power = self.random.choice(kind.voltages), self.random.randint(*kind.power)
         return d.Spec(
             material_composition=d.Materials(primary=primary, secondary=secondary),
             dimensions=d.Dimensions(
                 length=self.random.randint(100, 2000), width=self.random.randint(80, 900), height=120
             ),
-            weight=self.random.randint(2, 480),
-            electrical_props=d.ElectricalProps(voltage=voltage, capacity=self.random.randint(10, 99), power=power),
+            weight=self.random.randint(*kind.weight),
+            electrical_props=d.ElectricalProps(voltage=voltage, capacity=capacity, power=power),
             thermal_props={"최고온도": self.random.randint(45, 90), "단위": "°C"},
             recycling_info={"회수율": self.random.randint(60, 95), "등급": self.random.choice(["A", "B", "C"])},
         )
 
-    def usage(self, industry: str, application: str, description: str) -> d.Usage:
+    def usage(self, use: Use) -> d.Usage:
         return d.Usage(
-            industry=industry,
-            application=application,
+            industry=use.industry,
+            application=use.application,
             requirements={"인증": "KC"},
             success_case=self.random.random() < 0.5,
-            description=description,
+            description=use.description,
         )
 
 
@@ -178,19 +146,20 @@ class _Need(_Step):
         at = self.ago(1, 20)
         eecar = self.service(db, at)
         company_id, company_name = self.company(self.number)
-        industry, application, process = self.random.choice(USES)
+        category = self.random.choice(CATEGORIES)
+        use = self.random.choice(KINDS[category].uses)
         need = d.Need(
             company_id=company_id,
             company_name=company_name,
-            industry=industry,
+            industry=use.industry,
             required_specs=d.RequiredSpecs(
-                category=self.random.choice(CATEGORIES),
+                category=category,
                 min_quantity=self.random.randint(1, 20),
                 max_price=self.random.randrange(500, 9_000) * 1_000,
-                material_preferences=[self.random.choice(MATERIALS)[0]],
+                material_preferences=[KINDS[category].material[0]],
             ),
-            production_process=process,
-            target_application=application,
+            production_process=use.description,
+            target_application=use.application,
             priority=self.random.choice(list(d.Priority)),
             expires_at=at + timedelta(days=self.random.randint(30, 90)),
         )
@@ -255,14 +224,17 @@ class _Proposal(_Step):
 
 class _Match(_Step):
     def load(self, db: Store) -> None:
-        query = f"{QUERIES[self.number % len(QUERIES)]}, {self.number + 1}개"
-        key = query_hash(query, {}, EMBEDDING_MODEL, REASON_MODEL)
+        words, category = QUERIES[self.number % len(QUERIES)]
+        query = f"{words}, {self.number + 1}개"
+        key = query_hash(query, {}, EMBEDDING_MODEL, TEMPLATE)
         scores = sorted((round(self.random.uniform(0.5, 0.99), 3) for _ in range(3)), reverse=True)
+        first, step = CATEGORIES.index(category), len(CATEGORIES)
+        parts = [db.one(d.part(self.part_id(first + rank * step))) for rank in range(len(scores))]
+        fits = [Fit(part, score, []) for part, score in zip(parts, scores, strict=True)]
+        reasons = TemplateReasons().write(query, fits)
         found = [
-            d.MatchedPart(
-                part_id=self.part_id(self.number * 3 + rank), score=score, reason="소재와 출력이 조건에 맞습니다."
-            )
-            for rank, score in enumerate(scores)
+            d.MatchedPart(part_id=fit.part.part_id, score=fit.similarity, reason=reason)
+            for fit, reason in zip(fits, reasons, strict=True)
         ]
         db.put(
             d.Match(
@@ -270,7 +242,7 @@ class _Match(_Step):
                 query=query,
                 query_embedding=f"queries/{key}.bin",
                 matched_parts=found,
-                model_used=REASON_MODEL,
+                model_used=TEMPLATE,
                 created_at=self.ago(0, 4),
                 hit_count=self.random.randrange(200),
                 catalogue={ANY.value: 1},
