@@ -61,8 +61,8 @@ def engine(
     public
         Allow an address that other machines can reach without --credentials. Requests are not authenticated.
     buckets
-        A folder whose folders take the place of S3's buckets in exports, imports and bulk puts. Whoever may send
-        requests can read and write there.
+        A folder whose folders take the place of S3's buckets in exports, imports and bulk puts. Every client
+        that may send requests can read and write there.
     """
     from partita.connect import connect
     from partita.errors import ConfigurationError

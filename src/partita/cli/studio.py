@@ -26,9 +26,9 @@ def studio(
 ) -> None:
     """Open a design and its data in a browser: the map, access patterns, items, changes and health.
 
-    Prints an address with a token; whoever opens it can see the data. The environment variable PARTITA_STUDIO_TOKEN
-    sets the token, which an address to listen on other than loopback requires. Every write leaves a line of JSON on
-    standard error.
+    Prints an address with a token; everybody who opens it can see the data. The environment variable
+    PARTITA_STUDIO_TOKEN sets the token, which an address to listen on other than loopback requires. Every write leaves
+    a line of JSON on standard error.
 
     Parameters
     ----------

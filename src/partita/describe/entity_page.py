@@ -10,12 +10,12 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from partita.describe.conditions_in_words import condition_in_words
 from partita.describe.examples import example_item, example_of
 from partita.describe.markdown import code, rows
 from partita.describe.types_in_words import structs_in, type_in_words, values_in_words
 from partita.design.codec_factory import members_of
 from partita.design.codecs import AttributeMember, CompressedCodec
+from partita.design.condition_text import condition_text, stored_path
 from partita.design.conditions import Condition
 from partita.design.markers import (
     AUTOMATIC,
@@ -93,7 +93,7 @@ def _key(model: Model, keys: EntityKeys) -> list[str]:
     return [
         templates(keys.partition),
         templates(keys.sort),
-        condition_in_words(keys.when, names) if keys.when is not None else "always",
+        _in_words(model, keys.when) if keys.when is not None else "always",
     ]
 
 
@@ -184,7 +184,7 @@ def _invariants(model: Model) -> Iterator[str]:
         ignoring = ", ignoring case" if unique.case_insensitive else ""
         yield f"{fields} {unique_as}{ignoring}{_where(model, unique.when)}"
     for limit in model.limits:
-        yield f"limit: {condition_in_words(limit.condition, names)}"
+        yield f"limit: {_in_words(model, limit.condition)}"
     for child in (each for owns in model.owns for each in owns.entities):
         yield f"deleting it deletes its {child.__name__} items"
     if model.expires is not None:
@@ -193,7 +193,12 @@ def _invariants(model: Model) -> Iterator[str]:
 
 
 def _where(model: Model, condition: Condition | None) -> str:
-    return f", where {condition_in_words(condition, _names(model))}" if condition is not None else ""
+    return f", where {_in_words(model, condition)}" if condition is not None else ""
+
+
+def _in_words(model: Model, condition: Condition) -> str:
+    path = stored_path(model)
+    return condition_text(condition, lambda field: code(path(field)))
 
 
 def _example(model: Model) -> str:

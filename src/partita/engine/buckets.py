@@ -1,6 +1,6 @@
 """Buckets: folders in place of Amazon S3's buckets, for exports, imports and bulk puts.
 
-A bucket is a folder in one folder that whoever starts the engine has chosen, and an object is a file in it. No name in
+A bucket is a folder in one folder that is chosen when the engine starts, and an object is a file in it. No name in
 a request leads out of there: names are checked by form, and paths again after symbolic links are resolved.
 """
 
@@ -74,7 +74,7 @@ class Buckets:
         return sorted(StoredObject(each.relative_to(root).as_posix(), each, each.stat().st_size) for each in found)
 
     def _root(self, bucket: str) -> Path:
-        """The folder of a bucket; it may be a link, which whoever runs the engine has made."""
+        """The folder of a bucket; it may be a symbolic link that the operator made."""
         assert self._folder is not None
         root = self._folder / bucket
         if not root.is_dir():

@@ -2,7 +2,7 @@
 
 
 class UnreadableObject(Exception):
-    """An object that cannot be read further: what follows the error cannot be told apart."""
+    """An object that cannot be read further: where the next record begins is unknown."""
 
 
 class InvalidRecord(Exception):

@@ -109,7 +109,7 @@ def token_of(record_id: str) -> str:
 
 
 def id_of_token(token: str | None) -> str | None:
-    """The id in a NextToken; one that is none is before everything.
+    """The id in a NextToken; a text that is no token comes before every id.
 
     >>> id_of_token(token_of("01700000000000-0a1b2c3d"))
     '01700000000000-0a1b2c3d'

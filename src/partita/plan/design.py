@@ -73,7 +73,7 @@ class CounterBuild(msgspec.Struct, frozen=True):
     """Counters that are being counted while programs write, as pairs of an entity and an attribute on disk.
 
     Each is counted in an attribute of its own, its tally. A child that its tallies include is marked with the build's
-    `id`: whoever marks it adds it to them in the same transaction, so that it is counted once.
+    `id`: the program that marks it adds it to them in the same transaction, so that it is counted once.
     """
 
     id: str

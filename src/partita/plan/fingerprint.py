@@ -18,18 +18,8 @@ from typing import Any
 import msgspec
 
 from partita.design.codecs import Codec, CompressedCodec, ListCodec, MapCodec, NullableCodec, SetCodec, StructCodec
-from partita.design.conditions import (
-    All,
-    AnyOf,
-    Comparison,
-    Condition,
-    Exists,
-    Field,
-    FunctionCondition,
-    Not,
-    OneOf,
-    SizeComparison,
-)
+from partita.design.condition_text import condition_text
+from partita.design.conditions import Condition
 from partita.design.key_parts import KeyPart, TextPart
 from partita.design.markers import SumOf
 from partita.design.migrations import Migration
@@ -179,41 +169,3 @@ def _codec_text(codec: Codec, kind: Any = None) -> str:
 
 def _when(condition: Condition | None) -> list[str]:
     return [] if condition is None else [f"when {condition_text(condition)}"]
-
-
-def condition_text(condition: Condition) -> str:
-    """A condition as text, with the names of attributes in Python.
-
-    >>> from partita.design.conditions import F
-    >>> condition_text((F.status == "OPEN") & ~F.owner_id.exists())
-    'status = OPEN and not owner_id exists'
-    """
-    match condition:
-        case All(terms):
-            return " and ".join(map(_grouped, terms))
-        case AnyOf(terms):
-            return " or ".join(map(_grouped, terms))
-        case Not(term):
-            return f"not {_grouped(term)}"
-        case Exists(field):
-            return f"{_value_text(field)} exists"
-        case Comparison(operator, field, value):
-            return f"{_value_text(field)} {operator} {_value_text(value)}"
-        case SizeComparison(operator, field, value):
-            return f"size of {_value_text(field)} {operator} {_value_text(value)}"
-        case OneOf(field, values):
-            return f"{_value_text(field)} in {', '.join(map(_value_text, values))}"
-        case FunctionCondition(function, field, value):
-            return f"{function}({_value_text(field)}, {_value_text(value)})"
-    raise AssertionError(condition)
-
-
-def _grouped(condition: Condition) -> str:
-    text = condition_text(condition)
-    return f"({text})" if isinstance(condition, All | AnyOf) else text
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, Field):
-        return ".".join(map(str, value.path))
-    return str(value.value) if isinstance(value, enum.Enum) else str(value)

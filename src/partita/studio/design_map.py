@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from partita.describe.conditions_in_words import condition_in_words
 from partita.describe.explain import explained_read
+from partita.design.condition_text import condition_text, stored_path
 from partita.design.markers import CountOf
 from partita.design.models import EntityKeys, Model
 from partita.design.patterns import Pattern
@@ -87,8 +87,7 @@ def _entries(table: Table, index: str) -> Iterator[MapEntry]:
 
 
 def _when(model: Model, keys: EntityKeys) -> str:
-    names = {each.field: each.name for each in model.attributes.values()}
-    return "" if keys.when is None else condition_in_words(keys.when, names).replace("`", "")
+    return "" if keys.when is None else condition_text(keys.when, stored_path(model))
 
 
 def _selection(visit: Visit) -> MapSelection | None:

@@ -1,7 +1,7 @@
 """What nbhd.city publishes as files: the pages of sites, archives of exports and logs of builds.
 
-An archive and a log are found by ids with 80 random bits, which their owner alone learns: whoever has the address may
-fetch it, as a browser does, without a token.
+An archive and a log are found by ids with 80 random bits, which their owner alone learns: everybody who has the address
+may fetch it, as a browser does, without a token.
 """
 
 from hashlib import sha256
