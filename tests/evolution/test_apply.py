@@ -26,9 +26,9 @@ from partita.evolution.apply import apply_design, roll_back
 from partita.evolution.migration_plan import plan_migration
 from partita.store import design_watch
 from tests.evolution.shop import Shop, first, second
-from tests.timing import PATIENCE
 
 CUSTOMERS = 20
+PAUSE = 0.05  # seconds between the reads of a program that has nothing to write any more
 OPERATIONS = int(os.environ.get("PARTITA_APPLY_OPERATIONS", "12"))  # of each program beside an application
 
 
@@ -194,7 +194,8 @@ def work(file: Path, shop: Shop, seed: int, stop: threading.Event, errors: list[
                 with suppress(NotFound), db.change(shop.one_order(customer, old)) as draft:
                     draft.status = random.choice(["OPEN", "DONE"])
                     draft.price = random.randrange(9)
-            stop.wait(PATIENCE)
+            while not stop.wait(PAUSE):
+                db.get(shop.one_customer("c0"))  # so it reads the state of its data, as a program with requests does
     except PartitaError as error:
         errors.append(error)
 

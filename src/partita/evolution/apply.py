@@ -29,7 +29,7 @@ from partita.evolution.page_writes import PageResult, do_page
 from partita.evolution.pages import Removed, ScannedPage, fetch_page, scan_request
 from partita.evolution.programs import ObservedPrograms
 from partita.evolution.table_changes import change_tables, drop_indexes
-from partita.evolution.targets import Target, target_of
+from partita.evolution.targets import Target, design_facts, target_of
 from partita.plan.design import CounterBuild
 from partita.process_identity import is_dead, this_process
 from partita.store.design_records import (
@@ -123,6 +123,7 @@ class _Application:
         self._number = 0
         self._renewed_at: datetime | None = None
         self._items = 0
+        self._programs = ObservedPrograms(self.db, design_facts(self.db))  # all waits of a run know what it has seen
         self.result = ApplyResult()
 
     def read(self) -> Target:
@@ -218,7 +219,7 @@ class _Application:
             self._renew(target)
             self._report(f"waiting for {len(left)} programs: {left[0]}")
 
-        left = ObservedPrograms(self.db, target.facts).wait(self._number, report, self._patience)
+        left = self._programs.wait(self._number, report, self._patience)
         if left:
             raise MigrationBlocked(self.db.design.name, [f"{what}: {each}" for each in left])
 

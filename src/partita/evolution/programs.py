@@ -13,7 +13,8 @@ from partita.store.design_records import ProgramRecord, are_compatible, fetch_pr
 
 class ObservedPrograms:
     """The programs on some tables. No clock of another machine is trusted: one whose record does not change for some
-    time, by the clock of this one, has ended.
+    time, by the clock of this one, has ended, or will read the state before it does anything else. So a program that
+    has nothing to do is waited for once, and not at each state again.
     """
 
     def __init__(self, db: EvolutionStore, facts: Mapping[str, Facts]) -> None:

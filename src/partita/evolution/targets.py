@@ -68,5 +68,9 @@ class Target(msgspec.Struct, frozen=True):
 def target_of(db: EvolutionStore, records: Mapping[str, DataDesign]) -> Target:
     """The design of a store, beside the records of its tables."""
     names = {table.name: db.table_name(table) for table in db.design.tables}
-    facts = {names[table.name]: table_facts(db.design, table) for table in db.design.tables}
-    return Target(db.design, names, facts, records)
+    return Target(db.design, names, design_facts(db), records)
+
+
+def design_facts(db: EvolutionStore) -> dict[str, Facts]:
+    """The facts of a store's design, by the tables' names on the backend."""
+    return {db.table_name(table): table_facts(db.design, table) for table in db.design.tables}
