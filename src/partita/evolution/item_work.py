@@ -24,6 +24,7 @@ from partita.plan.effects import COUNTED, OWNER, Effects, actions, counted_mark,
 from partita.plan.fences import dependencies
 from partita.plan.items import GUARD, Derived, Values, derivations, key_in_item, key_parts, key_text, values_of
 from partita.plan.races import Raced
+from partita.store.adoption import with_all_members
 from partita.store.decoding import decoder_of, recogniser_of
 
 TALLY = "partita-tally-"
@@ -94,7 +95,7 @@ def stored_entity(model: Model, item: Item, removed: frozenset[str] = frozenset(
     """
     values = values_of(model, decoder_of(model).from_item(item))
     wanted = merged_with_unknown(model, item, values, values)
-    wanted |= {name: _with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
+    wanted |= {name: with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
     counters = {attribute.name for attribute, _ in model.counters}
     wanted = {name: each for name, each in wanted.items() if name not in counters or name in item}
     written = item_names(model)
@@ -107,16 +108,6 @@ def item_names(model: Model) -> frozenset[str]:
     """The attributes that an entity may write."""
     derived = {name for group in derivations(model) for name in group.names}
     return frozenset({*model.table.key_names, *(member.name for member in model.members), *derived})
-
-
-def _with_all_members(old: AttributeValue, new: AttributeValue) -> AttributeValue:
-    """The new value with the members of maps that the design does not know; null members are dropped."""
-    if "M" in old and "M" in new:
-        known = {name: _with_all_members(old["M"].get(name, each), each) for name, each in new["M"].items()}
-        return {"M": {name: each for name, each in old["M"].items() if "NULL" not in each} | known}
-    if "L" in old and "L" in new and len(old["L"]) == len(new["L"]):
-        return {"L": [_with_all_members(before, after) for before, after in zip(old["L"], new["L"], strict=True)]}
-    return new
 
 
 class ItemWork(msgspec.Struct, frozen=True):

@@ -129,7 +129,7 @@ def adopt_item(context: StoreContext, design: Design, model: Model, item: Item) 
     """Rewrites one item as the design stores it; returns whether it changed, and how many guards were created."""
     values = values_of(model, decoder_of(model).from_item(item))
     wanted = merged_with_unknown(model, item, values, values)
-    wanted |= {name: _with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
+    wanted |= {name: with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
     stored_key = key_in_item(model, item)
     outdated, missing = yield from _guards(context, model, stored_key, effects(design, model, values, wanted))
     now = context.clock()
@@ -139,13 +139,13 @@ def adopt_item(context: StoreContext, design: Design, model: Model, item: Item) 
     return bool(rewriting), len(missing.guards) - len(outdated.guards)
 
 
-def _with_all_members(old: AttributeValue, new: AttributeValue) -> AttributeValue:
+def with_all_members(old: AttributeValue, new: AttributeValue) -> AttributeValue:
     """The new value with the members of maps that the design does not know; null members are dropped."""
     if "M" in old and "M" in new:
-        known = {name: _with_all_members(old["M"].get(name, each), each) for name, each in new["M"].items()}
+        known = {name: with_all_members(old["M"].get(name, each), each) for name, each in new["M"].items()}
         return {"M": {name: each for name, each in old["M"].items() if "NULL" not in each} | known}
     if "L" in old and "L" in new and len(old["L"]) == len(new["L"]):
-        return {"L": [_with_all_members(before, after) for before, after in zip(old["L"], new["L"], strict=True)]}
+        return {"L": [with_all_members(before, after) for before, after in zip(old["L"], new["L"], strict=True)]}
     return new
 
 
