@@ -23,7 +23,8 @@ from partita.errors import (
 )
 from partita.plan.actions import Clause, ItemAction, absent, equals
 from partita.plan.items import key_of
-from partita.plan.read_requests import get_plan, key_values
+from partita.plan.read_requests import get_plan, key_values, query_plan
+from partita.store.arguments import check_flag
 from partita.store.decoding import decoder_of
 from partita.store.execution import Planning, SkippedItems
 from partita.store.retries import is_transient
@@ -81,6 +82,7 @@ class HandlerTransaction(Transaction):
 
         Without `fenced` it may change: for what never does, such as the author of a post that others like meanwhile.
         """
+        check_flag("fenced", fenced)
         if not fenced:
             return self._db.get(call, consistent=True)
         plan = get_plan(call)
@@ -100,6 +102,7 @@ class HandlerTransaction(Transaction):
 
     def find(self, call: Query[E], limit: int | None = None) -> list[E]:
         """The entities of a query, as they are now; they may change before the transaction's end."""
+        query_plan(call)
         with _noticing_outages():
             return self._db(call).first(limit) if limit is not None else list(self._db(call))
 

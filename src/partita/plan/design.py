@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from partita.design.entities import Entity
 from partita.design.key_parts import ShardPart
 from partita.design.key_slots import Slot, key_slots
 from partita.design.markers import CountOf, SumOf
@@ -12,7 +13,7 @@ from partita.design.models import Attribute, EntityKeys, Model, model_of
 from partita.design.naming import quantity
 from partita.design.patterns import Pattern
 from partita.design.tables import Table
-from partita.errors import InvalidValue
+from partita.errors import ConfigurationError, InvalidValue
 
 
 class Counter(msgspec.Struct, frozen=True, eq=False):
@@ -119,12 +120,24 @@ class Design(msgspec.Struct, frozen=True, eq=False):
         return tuple(model for table in self.tables for model in table.models)
 
     def holding(self, entity: type[Any]) -> Model:
-        """The model of one of the design's entities."""
+        """The model of one of the design's entity classes."""
+        if not isinstance(entity, type):
+            raise ConfigurationError(f"{entity!r} is not an entity class; pass the class, such as {self._example}")
         model = model_of(entity)
         if model.table not in self.tables:
             wrong = f"it is not in design {self.name!r}; pass its table {model.table.name!r} to prove() too"
             raise InvalidValue(model.name, wrong)
         return model
+
+    def model_of(self, entity: Any) -> Model:
+        """The model of an entity, which is an object of one of the design's classes."""
+        if not isinstance(entity, Entity):
+            raise ConfigurationError(f"{entity!r} is not an entity; pass an object, such as {self._example}(...)")
+        return self.holding(type(entity))
+
+    @property
+    def _example(self) -> str:
+        return self.models[0].name if self.models else "Order"
 
     @property
     def patterns(self) -> dict[str, Pattern[Any, Any]]:

@@ -19,7 +19,7 @@ from partita.errors import StoredItemInvalid
 from partita.plan.design import Design
 from partita.plan.read_requests import get_plan, query_plan
 from partita.plan.table_definitions import Difference
-from partita.store.arguments import check_condition_names, check_eventual, check_version
+from partita.store.arguments import check_change, check_eventual, check_function, check_text
 from partita.store.base_store import BaseStore, not_found
 from partita.store.drafts import Draft
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
@@ -154,6 +154,7 @@ class AsyncStore(BaseStore):
 
         `decode` receives the bytes, which are DynamoDB JSON, and the current second since 1970.
         """
+        check_function("read", "decode", decode)
         flow: Flow[R | None] = fetch_one(self.context, call, consistent=consistent, decode=decode)
         return await self._run(flow, "get", call)
 
@@ -237,8 +238,7 @@ class AsyncStore(BaseStore):
         it does not exist, from its key and the defaults of its attributes: a counter begins with its first `+= 1`.
         """
         model = get_plan(call).model
-        check_condition_names(model, when)  # before the block, not after it
-        check_version(model, version)
+        check_change(model, when, version, system_change, create)
         draft: Any = Draft(model)
         yield draft
         await self._run(self._flows.change(call, draft, when, version, system_change, create), "change", call)
@@ -291,6 +291,7 @@ class AsyncStore(BaseStore):
             except ConditionFailed:
                 continue
         """
+        check_text("retrying", "entity", entity)
         for attempt in range(ATTEMPTS):
             yield attempt
             await self._sleep(pause_after_conflict(self.context, entity, attempt).seconds)

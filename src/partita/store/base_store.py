@@ -15,7 +15,7 @@ from partita.plan.design import Design
 from partita.plan.proof.prove import prove
 from partita.plan.read_requests import get_plan, key_values
 from partita.setting_rules import check_settings
-from partita.store.arguments import check_function
+from partita.store.arguments import check_flag, check_function, check_text
 from partita.store.context import StoreContext
 from partita.store.cursors import checked_keys, position_cursor, position_of
 from partita.store.drafts import Draft
@@ -71,22 +71,23 @@ class BaseStore:
         """The name that a table of the design has on the backend; `table_names` may have set another one."""
         if not isinstance(table, Table | str):
             raise ConfigurationError(f"{table!r} is not a table; pass a Table of the design, or its name")
-        return self.context.table_name(table if isinstance(table, str) else table.name)
+        declared = self.context.declared_table_name(table if isinstance(table, str) else table.name)
+        if all(each.name != declared for each in self.design.tables):
+            raise ConfigurationError(f"design {self.design.name!r} has no table {declared!r}")
+        return self.context.table_name(declared)
 
     def sign_cursor(self, name: str, position: str) -> str:
         """A cursor for a list of your own, put together from several queries; signed as those of queries are.
 
         `name` is the list's, and `position` any text from which the list is read on. It is signed, not encrypted.
         """
-        for given in (name, position):
-            if not isinstance(given, str):
-                raise ConfigurationError(f"sign_cursor: {given!r} is not text; pass a name and a position as text")
+        check_text("sign_cursor", "name", name)
+        check_text("sign_cursor", "position", position)
         return position_cursor(name, position, self.context.cursor_keys)
 
     def cursor_position(self, name: str, cursor: str) -> str:
         """The position in a cursor that `sign_cursor` made for the list; InvalidCursor for any other text."""
-        if not isinstance(name, str):
-            raise ConfigurationError(f"cursor_position: {name!r} is not the name of a list")
+        check_text("cursor_position", "name", name)
         return position_of(name, cursor, self.context.cursor_keys)
 
     @contextmanager
@@ -110,6 +111,8 @@ class BaseStore:
         """The requests of a read, their cost, and why they are right."""
         from partita.describe.explain import explain
 
+        if type(item_bytes) is not int or item_bytes < 1:
+            raise ConfigurationError(f"explain: item_bytes is {item_bytes!r}; pass the size of an item in bytes")
         return explain(call, item_bytes, self.context.table_name)
 
     def explain_scan(self, *entities: type[Any], where: Condition | None = None) -> str:
@@ -128,6 +131,7 @@ class BaseStore:
     def explain_change(self, call: Get[E], edit: Callable[[E], None], *, create: bool = False) -> str:
         """The items that a change would write, or what it would read first; `edit` receives the draft."""
         draft: Any = Draft(get_plan(call).model)
+        check_flag("create", create)
         check_function("explain_change", "edit", edit)
         edit(draft)
         return self._flows.explain_change(call, draft, create)

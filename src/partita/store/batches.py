@@ -57,7 +57,7 @@ class BatchPuts(msgspec.Struct, frozen=True):
 def puts_of(context: StoreContext, design: Design, entities: Iterable[Any]) -> BatchPuts:
     """The puts of entities without invariants; an InvalidValue if one of them is invalid."""
     entities = as_list("put_many", "entities", entities)
-    models = {kind: design.holding(kind) for kind in set(map(type, entities))}
+    models = {kind: design.model_of(each) for kind, each in {type(each): each for each in entities}.items()}
     for model in models.values():
         if not has_no_invariants(design, model):
             raise InvalidValue(model.name, "a batch cannot keep its invariants; create it, or use a transaction")

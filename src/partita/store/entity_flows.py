@@ -46,16 +46,16 @@ class EntityFlows:
         self.context = context
 
     def create(self, entity: E, when: Condition | None) -> Flow[E]:
-        model = self.design.holding(type(entity))
+        model = self.design.model_of(entity)
         if model.old_keys:
             yield from check_no_old_item(self.context, model, values_of(model, validate_entity(model, entity)))
         return (yield from writing.create(self.context, self.design, model, entity, when))
 
     def put(self, entity: E) -> Flow[E]:
-        return writing.put(self.context, self.design, self.design.holding(type(entity)), entity)
+        return writing.put(self.context, self.design, self.design.model_of(entity), entity)
 
     def replace(self, entity: Any) -> Flow[None]:
-        return writing.replace(self.context, self.design, self.design.holding(type(entity)), entity)
+        return writing.replace(self.context, self.design, self.design.model_of(entity), entity)
 
     def change(
         self,
@@ -84,7 +84,7 @@ class EntityFlows:
             plan = get_plan(what)
             model, key = plan.model, key_values(plan, what.arguments)
         else:
-            model = self.design.holding(type(what))
+            model = self.design.model_of(what)
             key = {name: getattr(what, name) for name in model.key.fields}
         try:
             key_of(model, key)
@@ -166,7 +166,7 @@ class EntityFlows:
     def explain_create(self, entity: Any) -> str:
         from partita.describe.explain_write import explain_actions
 
-        model = self.design.holding(type(entity))
+        model = self.design.model_of(entity)
         now = self.context.clock()
         complete = with_initial_values(model, validate_entity(model, entity), now)
         actions = creation(self.design, model, complete, now)

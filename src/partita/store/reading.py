@@ -24,7 +24,7 @@ from partita.plan.read_requests import (
     key_values,
     query_plan,
 )
-from partita.store.arguments import as_list, check_function
+from partita.store.arguments import as_list, check_flag, check_function
 from partita.store.context import StoreContext
 from partita.store.decoding import Decoder, Recogniser, decoder_of
 from partita.store.flows import Flow
@@ -53,7 +53,7 @@ def fetch_one(
 ) -> Flow[E | None]:
     """The entity, or the result of `decode` for the item's bytes."""
     plan = get_plan(call)
-    check_function("read", "decode", decode, optional=True)
+    check_flag("consistent", consistent)
     check_readable(context.design, plan)
     try:
         reply = yield from send_idempotent(context, get_item(plan, call.arguments, consistent=consistent))
@@ -98,6 +98,7 @@ class QueryPages(Generic[E]):
         copies: bool = False,
     ) -> None:
         plan = query_plan(call)
+        check_flag("consistent", consistent)
         check_readable(context.design, plan)
         self._read = call.read
         self._models = plan.models
@@ -202,6 +203,7 @@ def _decode_or_report(
 def fetch_batch(context: StoreContext, calls: Sequence[Get[E]], *, consistent: bool = False) -> Flow[list[E | None]]:
     """The entities of many gets, in the order of the calls, with as few BatchGetItem requests as possible."""
     calls = as_list("get_many", "gets", calls)
+    check_flag("consistent", consistent)
     plans = [get_plan(call) for call in calls]
     for plan in plans:
         check_readable(context.design, plan)

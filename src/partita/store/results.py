@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Generic, TypeVar
 
+from partita.errors import ConfigurationError
 from partita.store.flows import Flow
 from partita.store.reading import Page, QueryPages
 
@@ -12,9 +13,11 @@ Run = Callable[[Flow[Any]], Any]
 RunAsync = Callable[[Flow[Any]], Awaitable[Any]]
 
 
-def _count(count: Any) -> Any:
-    """The count, which `fetch` checks; None would be a page of DynamoDB's own size."""
-    return 0 if count is None else count
+def _checked_count(count: int) -> int:
+    """The count; a ConfigurationError where it is not a number of items."""
+    if type(count) is not int or count < 0:
+        raise ConfigurationError(f"first: count is {count!r}; pass the number of items")
+    return count
 
 
 class Results(Generic[E]):
@@ -31,7 +34,7 @@ class Results(Generic[E]):
 
     def first(self, count: int) -> list[E]:
         """The first items, at most `count`."""
-        found: list[E] = self._run(self._start(None).fetch(_count(count))) if count != 0 else []
+        found: list[E] = self._run(self._start(None).fetch(count)) if _checked_count(count) else []
         return found
 
     def one(self) -> E | None:
@@ -58,7 +61,7 @@ class AsyncResults(Generic[E]):
 
     async def first(self, count: int) -> list[E]:
         """The first items, at most `count`."""
-        found: list[E] = await self._run(self._start(None).fetch(_count(count))) if count != 0 else []
+        found: list[E] = await self._run(self._start(None).fetch(count)) if _checked_count(count) else []
         return found
 
     async def one(self) -> E | None:

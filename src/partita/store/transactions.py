@@ -13,7 +13,7 @@ from partita.design.entities import Entity
 from partita.design.models import Model
 from partita.design.reads import Get
 from partita.dynamodb.canonical import ItemIdentity, item_identity
-from partita.errors import ConditionFailed, InvalidTransaction, InvalidValue, NotFound, item_name
+from partita.errors import ConditionFailed, ConfigurationError, InvalidTransaction, InvalidValue, NotFound, item_name
 from partita.plan.actions import Clause, ItemAction, absent
 from partita.plan.changes import ItemChange, StoredItem, needs_read, plan_blind_change, plan_fenced_change
 from partita.plan.condition_expressions import to_stored
@@ -22,7 +22,7 @@ from partita.plan.effects import BEING_DELETED
 from partita.plan.items import Values, item_of, key_of, key_parts, validate_entity, values_of
 from partita.plan.read_requests import get_plan, key_values
 from partita.plan.writes import creation, has_no_invariants, of_live_item, unconditional_put, with_initial_values
-from partita.store.arguments import check_condition_names, check_version
+from partita.store.arguments import check_change, check_condition_names
 from partita.store.context import StoreContext
 from partita.store.drafts import Draft, edits_of
 from partita.store.execution import Planning, SkippedItems, retry_on_race
@@ -49,7 +49,7 @@ class Transaction:
 
     def create(self, entity: N) -> N:
         """Creates an entity that must not exist; returns it as it will be stored."""
-        model = self._design.holding(type(entity))
+        model = self._design.model_of(entity)
         complete: N = with_initial_values(model, validate_entity(model, entity), self._context.clock())
         is_deleted = self._claim("create", model, values_of(model, complete))
 
@@ -63,7 +63,7 @@ class Transaction:
 
     def put(self, entity: N) -> N:
         """Creates or replaces an entity without invariants; returns it as it will be stored."""
-        model = self._design.holding(type(entity))
+        model = self._design.model_of(entity)
         if not has_no_invariants(self._design, model):
             raise InvalidValue(model.name, "a put cannot keep its invariants; use create or change")
         complete: N = with_initial_values(model, validate_entity(model, entity), self._context.clock())
@@ -92,8 +92,7 @@ class Transaction:
         """
         plan = get_plan(call)
         key = key_values(plan, call.arguments)
-        check_condition_names(plan.model, when)
-        check_version(plan.model, version)
+        check_change(plan.model, when, version, system_change, create)
         self._claim("creating change" if create else "change", plan.model, key)
         draft: Any = Draft(plan.model)
         known = [] if seen is None else [_as_seen(plan.model, key, seen)]
@@ -203,6 +202,8 @@ class _Write(msgspec.Struct, frozen=True):
 
 def _as_seen(model: Model, key: Values, entity: Any) -> StoredItem:
     """The stored item as the seen entity implies it. If it is stored otherwise, the fence fails and it is read."""
+    if type(entity) is not model.cls:
+        raise ConfigurationError(f"change: seen is {entity!r}; pass the {model.name} that was read")
     values = values_of(model, entity)
     if key_of(model, values) != key_of(model, key):
         raise InvalidValue(model.name, f"`seen` is another item, {item_name(model.name, key_parts(model, values))}")
