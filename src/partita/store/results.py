@@ -14,8 +14,8 @@ RunAsync = Callable[[Flow[Any]], Awaitable[Any]]
 
 
 def _checked_count(count: int) -> int:
-    """The count; a ConfigurationError where it is not a number of items."""
-    if type(count) is not int or count < 0:
+    """The count; a ConfigurationError where it is not a number. `fetch` rejects a negative one."""
+    if type(count) is not int:
         raise ConfigurationError(f"first: count is {count!r}; pass the number of items")
     return count
 
