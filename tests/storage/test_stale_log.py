@@ -11,7 +11,7 @@ from partita.errors import ConfigurationError
 from partita.storage import checkpoints
 from partita.storage.contract import Row, Write
 from partita.storage.sqlite import ReadOnlySqliteStorage, SqliteStorage
-from partita.storage.stale_log import FORMAT_BITS, is_stale, next_version
+from partita.storage.stale_log import FORMAT_BITS, is_missing, is_stale, next_version
 
 
 def put(storage: SqliteStorage, *keys: int) -> None:
@@ -39,6 +39,16 @@ def killed(path: Path, *keys: int, to: str = "left.db") -> Path:
     return left
 
 
+def killed_with_index(path: Path, *keys: int) -> Path:
+    """As `killed`, with the index of the log."""
+    left = path.with_name("left.db")
+    with closing(SqliteStorage(str(path), "process")) as storage:
+        put(storage, *keys)
+        for suffix in ("", "-wal", "-shm"):
+            shutil.copy(f"{path}{suffix}", f"{left}{suffix}")
+    return left
+
+
 def rows_of(path: Path) -> int:
     with closing(SqliteStorage(str(path), "process")) as storage:
         return storage.totals("s").rows
@@ -60,6 +70,38 @@ def test_log_of_a_new_file_is_applied(tmp_path: Path) -> None:
         for suffix in ("", "-wal"):
             shutil.copy(f"{path}{suffix}", f"{tmp_path / 'left.db'}{suffix}")
     assert rows_of(tmp_path / "left.db") == 1
+
+
+def test_deleted_log_with_commits_is_reported_until_it_is_back(tmp_path: Path) -> None:
+    left = killed_with_index(created(tmp_path / "a.db"), 10, 11)
+    log = Path(f"{left}-wal").rename(tmp_path / "elsewhere")
+    content = left.read_bytes()
+    for opened in (SqliteStorage, ReadOnlySqliteStorage):
+        with pytest.raises(ConfigurationError, match="was deleted, with commits"):
+            opened(str(left))
+    assert left.read_bytes() == content
+    log.rename(f"{left}-wal")
+    assert rows_of(left) == 5
+
+
+def test_file_without_its_log_opens_once_the_index_is_deleted(tmp_path: Path) -> None:
+    left = killed_with_index(created(tmp_path / "a.db"), 10, 11)
+    Path(f"{left}-wal").unlink()
+    Path(f"{left}-shm").unlink()
+    assert rows_of(left) == 3
+
+
+def test_deleted_log_whose_commits_are_in_the_file_is_accepted(tmp_path: Path) -> None:
+    path = created(tmp_path / "a.db")
+    with closing(SqliteStorage(str(path), "process")) as storage:
+        put(storage, 10)
+        with closing(apsw.Connection(str(path))) as other:
+            other.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens the log
+            other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        for suffix in ("", "-shm"):
+            shutil.copy(f"{path}{suffix}", f"{tmp_path / 'left.db'}{suffix}")
+    assert not is_missing(str(tmp_path / "left.db"))
+    assert rows_of(tmp_path / "left.db") == 4
 
 
 @pytest.mark.parametrize("replaced_by", ["older", "newer", "other"])

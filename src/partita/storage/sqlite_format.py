@@ -15,7 +15,7 @@ import apsw
 
 from partita.errors import ConfigurationError, StorageBusy
 from partita.storage.sqlite_connection import BUSY_SECONDS, SqliteConnection, define_checksum
-from partita.storage.stale_log import FORMAT_BITS, is_stale, next_version
+from partita.storage.stale_log import FORMAT_BITS, is_missing, is_stale, next_version
 
 APPLICATION_ID = 0x50415254  # "PART"
 FORMAT = 2
@@ -40,7 +40,12 @@ def check_existing_file(path: str) -> None:
 
 
 def check_log(path: str) -> None:
-    """Raises where the log beside a file is that of another file, before SQLite applies it."""
+    """Raises where the log beside a file is that of another file, before SQLite applies it, or was deleted."""
+    if is_missing(path):
+        raise ConfigurationError(
+            f"{path}: its log {path}-wal was deleted, with commits that are not in the file; put the log back, or, to "
+            f"go on without these commits, delete {path}-shm"
+        )
     if is_stale(path):
         raise ConfigurationError(
             f"{path}: its log {path}-wal belongs to another file, or to another state of this one; put back the file "

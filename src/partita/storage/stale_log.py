@@ -12,6 +12,9 @@ each log raises it by one, so the log says which state of which file it follows:
     file 12     log 701    the log is that of another file
 
 A log without page 1 is accepted: that of a version without stamps, or one that another process restarted.
+
+A log that is missing is found by its index, `-shm`, where that is still there. SQLite deletes the index first, and only
+when all of the log is in the file. So an index of commits that are not in the file, without a log, means lost commits.
 """
 
 import secrets
@@ -26,6 +29,8 @@ _STAMPS = 1 << 23
 _PAGE_1 = struct.Struct(">60xI")  # the user version (sqlite.org/fileformat2.html)
 _LOG_HEADER = struct.Struct(">8xI4xQ8x")  # page size, salts
 _FRAME_HEADER = struct.Struct(">I4xQ8x")  # page number, salts
+_INDEX = struct.Struct("=I12xI76xI")  # version, frames in the log, frames copied into the file (wal.c)
+_INDEX_VERSION = 3007000
 _ATTEMPTS = 5  # while another process writes
 
 
@@ -50,6 +55,24 @@ def is_stale(path: str) -> bool:
         if (found, stamps) == (_file_stamp(path), _log_stamps(path)):
             return True
     return False  # other processes are writing, so the log is theirs
+
+
+def is_missing(path: str) -> bool:
+    """Whether the log beside a file was deleted while it had commits that are not in the file."""
+    return _has_commits(path) and not Path(f"{path}-wal").exists() and _has_commits(path)  # not deleted meanwhile
+
+
+def _has_commits(path: str) -> bool:
+    """Whether the index of the log names commits that are not in the file."""
+    try:
+        with Path(f"{path}-shm").open("rb") as index:
+            head = index.read(_INDEX.size)
+    except OSError:
+        return False
+    if len(head) < _INDEX.size:
+        return False
+    version, frames, copied = _INDEX.unpack(head)
+    return bool(version == _INDEX_VERSION and copied < frames)
 
 
 def _file_stamp(path: str) -> int | None:
