@@ -21,7 +21,7 @@ PAGES = (
     "text-search.md",
     "vectors.md",
 )
-BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(python|text)(?: \w+)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -18,10 +18,8 @@ RIGHT = [HERE / "right.py", HERE.parent / "design" / "shop.py"]
 MISTAKES = HERE / "mistakes.py.txt"  # not .py: the repository itself is free of errors
 
 BLOCK = re.compile(r"^```python ?(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-WITHOUT_TYPES = {
-    "boto3-and-pytest.md",  # boto3's own types are not strict
-    "changing-a-design.md",  # two versions of one module
-}
+WITHOUT_TYPES = {"boto3-and-pytest.md"}  # boto3's own types are not strict
+VERSION = re.compile(r"\w+_\d")  # a block of one version of a module
 
 Place = tuple[str, int]
 
@@ -45,14 +43,14 @@ def planted(*files: Path) -> set[Place]:
 
 @pytest.fixture
 def guide(tmp_path: Path) -> list[Path]:
-    """The programs of the guide, one for each page; blocks of pytest have no types."""
+    """The programs of the guide, one for each page or version of a module; blocks of pytest have no types."""
     programs: dict[str, list[str]] = {}
     for page in sorted((ROOT / "docs" / "guide").glob("*.md")):
         if page.name not in WITHOUT_TYPES:
-            found = BLOCK.findall(page.read_text(encoding="utf-8"))
-            blocks = [text for label, text in found if label != "pytest"]
-            if blocks:
-                programs[f"guide_{page.stem.replace('-', '_')}"] = blocks
+            for label, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+                version = f"_{label}" if VERSION.fullmatch(label) else ""
+                if label != "pytest":
+                    programs.setdefault(f"guide_{page.stem.replace('-', '_')}{version}", []).append(text)
     files = [tmp_path / f"{name}.py" for name in programs]
     for file, blocks in zip(files, programs.values(), strict=True):
         file.write_text("\n".join(blocks), encoding="utf-8")
