@@ -17,6 +17,7 @@ from bench import (
     seeding,
     start,
     store,
+    systems,
     transfers,
     vectors,
     verification,
@@ -57,6 +58,7 @@ def main() -> int:
     done(million.measure(options.quick))
     done(recovery.measure(options.quick))
     done(transfers.measure(options.quick))
+    done(systems.measure(options.quick))
     done(hostile.measure(options.quick))
 
     plot = f"{options.name}.svg"

@@ -4,25 +4,40 @@ One stream, three consumers, each with its own position. Metrics equal a count o
 that is deleted is not counted any more.
 """
 
+import os
 from datetime import UTC, date, datetime, timedelta
 from math import log2
 
-from partita import Change, Consumer, Created, Deleted, HandlerTransaction, TextFields, TextIndex, Updated
+from partita import Change, Consumer, Created, Deleted, HandlerTransaction, OpenSearch, TextFields, TextIndex, Updated
 from partita_systems.perfectit import design as d
 from partita_systems.service_base import derived_id
 
 notifications = Consumer("perfectit-notifications")
 analytics = Consumer("perfectit-analytics")
-search = TextIndex(
-    "perfectit-search",
-    TextFields(
-        d.PerfectionCard,
-        {"title": 4, "tags": 2, "description": 1, "instructions": 1, "materials": 1, "tools": 1},
-        when=d.PUBLISHED,
-        filters=("category", "difficulty"),
-    ),
-    language="en",
-)
+
+
+def search_index() -> TextIndex[d.PerfectionCard]:
+    """Full text of published cards: beside the database, or in the cluster that `PERFECTIT_SEARCH` names.
+
+    `PERFECTIT_SEARCH` is the address of an OpenSearch; `PERFECTIT_SEARCH_USER` and `PERFECTIT_SEARCH_PASSWORD` are its
+    credentials, unless it is a domain of Amazon, whose requests are signed.
+    """
+    address = os.environ.get("PERFECTIT_SEARCH")
+    user, password = (os.environ.get(f"PERFECTIT_SEARCH_{each}") for each in ("USER", "PASSWORD"))
+    return TextIndex(
+        "perfectit-search",
+        TextFields(
+            d.PerfectionCard,
+            {"title": 4, "tags": 2, "description": 1, "instructions": 1, "materials": 1, "tools": 1},
+            when=d.PUBLISHED,
+            filters=("category", "difficulty"),
+        ),
+        language="en",
+        place=OpenSearch(address, user=user, password=password) if address else None,
+    )
+
+
+search = search_index()
 
 HALF_LIFE = timedelta(days=1)
 COMMENT_WEIGHT, VOTE_WEIGHT, COLLECTION_WEIGHT, VIEW_WEIGHT = 3.0, 2.0, 3.0, 0.1
