@@ -10,7 +10,7 @@ import pytest
 
 from partita import Design, DesignMismatch, Entity, Item, MigrationBlocked, Store, Table, Was, connect, pattern, prove
 from partita.design.entities import EntityMeta
-from partita.dynamodb.requests import Scan
+from partita.dynamodb.requests import Scan, UpdateItem
 from partita.evolution.apply import apply_design, roll_back
 from partita.evolution.diagnosis import diagnose
 from partita.evolution.migration_plan import plan_migration, plan_text
@@ -203,6 +203,26 @@ def test_rolled_back_conversion_can_be_applied_again(backend: Any) -> None:
     end(old)
     apply_design(Store(backend, both.design))
     assert both.read(Store(backend, both.design), "p0") == "x"
+
+
+def test_value_removed_between_its_page_and_its_write_does_not_come_back(backend: Any) -> None:
+    first, both, _, _ = releases()
+    filled(backend, first)
+
+    class Removing:
+        """Removes the old form of every item whenever a page has just been read."""
+
+        def call(self, request: Any) -> Any:
+            reply = backend.call(request)
+            if isinstance(request, Scan) and request.table_name == "people":
+                for at in range(30):
+                    key = {"PK": {"S": f"PERSON#p{at}"}}
+                    backend.call(UpdateItem(table_name="people", key=key, update_expression="REMOVE nick"))
+            return reply
+
+    shared: Any = Removing()
+    apply_design(Store(shared, both.design))
+    assert items(backend) == [set()] * 30
 
 
 def test_conversion_is_part_of_the_fingerprint() -> None:

@@ -204,7 +204,7 @@ def _own_actions(stored: StoredEntity, mark: Item, now: datetime, relied_on: set
         steps[each] = SetAttribute(stored.wanted[each]) if each in stored.wanted else RemoveAttribute()
     steps |= {each: SetAttribute(value) for each, value in mark.items()}
     fields = relied_on | {field for group in _derived(model, changed) for field in group.fields}
-    sources = model.fenced_names(fields - model.known_fields)
+    sources = [*model.fenced_names(fields - model.known_fields), *_other_forms(model, changed)]
     clauses = [_exists(model), *(_unchanged(model, item, each) for each in dict.fromkeys((*changed, *sources)))]
     if mark:
         clauses.append(_unmarked(model, item))
@@ -223,6 +223,14 @@ def _unchanged(model: Model, item: Item, name: str) -> Clause:
 
 def _unmarked(model: Model, item: Item) -> Clause:
     return _unchanged(model, item, COUNTED)
+
+
+def _other_forms(model: Model, changed: list[str]) -> Iterator[str]:
+    """The forms of attributes that are being migrated, one of which is made from the other."""
+    for each in model.migrations:
+        forms = (each.old.name, each.new.name)
+        if not set(forms).isdisjoint(changed):
+            yield from forms
 
 
 def _derived(model: Model, changed: list[str]) -> Iterator[Derived]:
