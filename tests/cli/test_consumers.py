@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from partita import Store, connect
-from partita.consumers.administration import ConsumerAdministration
+from partita.consumers.administration import ConsumerAdministration, known_consumers
 from partita.prometheus import CONTENT_TYPE
 from tests.consumers import shop
 from tests.consumers.shop import Order
@@ -139,6 +139,22 @@ def test_dead_letter_is_listed_retried_and_dropped(folder: Path, db: Store) -> N
         wait_until(lambda: "1 tries" in partita(folder, "consumers", "dead", "strict").stdout)
         assert partita(folder, "consumers", "drop", "strict", "all").stdout == f"{sequence}: dropped\n"
         assert partita(folder, "consumers", "dead", "strict").stdout == ""
+
+
+def test_forgotten_consumer_leaves_nothing_and_a_running_one_is_not_forgotten(folder: Path, db: Store) -> None:
+    with working(folder) as process:
+        db.create(Order(order_id="13", customer_id="c", number=13))
+        wait_until(lambda: dead_letters(db) == 1)
+        refused = partita(folder, "consumers", "forget", "strict")
+        assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+        assert "strict" in refused.stderr
+        assert dead_letters(db) == 1
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+    assert partita(folder, "consumers", "forget", "strict").stdout == "strict: forgotten\n"
+    assert known_consumers(db) == ["tallies"]
+    again = partita(folder, "consumers", "forget", "strict")
+    assert (again.returncode, again.stdout, len(again.stderr.splitlines())) == (2, "", 1)
 
 
 def test_paused_consumer_waits_until_it_is_resumed(folder: Path, db: Store) -> None:

@@ -33,6 +33,7 @@ from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import UnknownOperationException, ValidationException
 from partita.dynamodb.shapes import DeleteIndexAction, VectorIndexUpdate
 from partita.engine.engine import Engine
+from partita.plan.design import Design
 from partita.storage.memory import MemoryStorage
 from partita.store.design_watch import DesignWatch
 from tests.store.parts_design import (
@@ -275,39 +276,86 @@ def test_backend_without_vector_indexes_is_named_by_a_search_that_declares_no_sc
             db(Part.by_meaning.nearest(3, embedding=RIGHT, category="brakes"))
 
 
-def test_searches_without_their_index_are_reported_once_when_a_store_begins_to_work(
+things = Table("things", "PK", vector_indexes=(VectorIndex("ByIt", "it"),))
+scanned = Table("scanned", "PK", vector_indexes=(VectorIndex("ByIt", "it"),))
+
+
+class Thing(Entity, table=things, key=("{name}",)):
+    name: str
+    it: Annotated[Vector, Dimensions(2)] | None = None
+
+    by_it = Keys("ByIt")
+
+
+class Scanned(Entity, table=scanned, key=("{name}",)):
+    name: str
+    it: Annotated[Vector, Dimensions(2)] | None = None
+
+    by_it = Keys("ByIt")
+
+
+@pattern(Thing.by_it.nearest(1))
+def nearest_thing(it: Vector) -> Nearest[Thing]: ...
+
+
+@pattern(Scanned.by_it.nearest(1).or_scan(10))
+def nearest_scanned(it: Vector) -> Nearest[Scanned]: ...
+
+
+def watched(backend: WithoutVectorIndexes, design: Design, *, read_only: bool = False) -> Store:
+    """A store as `connect` opens it."""
+    db = Store(backend, design)
+    db.watch = DesignWatch(db.design, db.context, read_only=read_only)
+    return db
+
+
+def test_backend_without_vector_indexes_is_an_error_of_every_operation_and_creates_nothing() -> None:
+    backend = WithoutVectorIndexes()
+    db = watched(backend, prove("things", things, scanned))
+    for operation in (db.create_tables, db.create_tables, db.differences):
+        with pytest.raises(StoreError, match=r"nearest_thing: this backend has no vector indexes; .*or_scan"):
+            operation()
+    assert backend.call(wire.ListTables()).table_names == []
+    unwatched = Store(backend, prove("things", things))
+    unwatched.create_tables()
+    with pytest.raises(StoreError, match="no vector indexes"):
+        db.create(Thing(name="1"))
+    assert list(unwatched.scan(Thing)) == []
+    reader = watched(backend, prove("things", things), read_only=True)
+    assert list(reader.scan(Thing)) == []
+    db.close()
+
+
+def test_declared_scan_takes_the_place_of_vector_indexes() -> None:
+    db = watched(WithoutVectorIndexes(), prove("scanned", scanned))
+    db.create_tables()
+    db.create(Scanned(name="1", it=[1.0, 0.0]))
+    assert [each.item.name for each in db(nearest_scanned([1.0, 0.0]))] == ["1"]
+    db.close()
+
+
+def test_vector_index_that_is_only_missing_is_reported_once_and_can_be_created(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """At connect for a file, and before the first request of a store over HTTP."""
-
-    things = Table("things", "PK", vector_indexes=(VectorIndex("ByIt", "it"),))
-
-    class Thing(Entity, table=things, key=("{name}",)):
-        name: str
-        it: Annotated[Vector, Dimensions(2)] | None = None
-
-        by_it = Keys("ByIt")
-
-    @pattern(Thing.by_it.nearest(1))
-    def nearest_thing(it: Vector) -> Nearest[Thing]: ...
-
-    @pattern(Thing.by_it.nearest(1).or_scan(10))
-    def nearest_scanned(it: Vector) -> Nearest[Thing]: ...
-
-    backend = WithoutVectorIndexes()
-    with Store(backend, prove("things", things)) as db:
+    design = prove("things", things)
+    path = str(tmp_path / "things.db")
+    with connect(path, design) as db:
         db.create_tables()
-        db.watch = DesignWatch(db.design, db.context)
-        db.create(Thing(name="1"))
-        db.create(Thing(name="2"))
-    found = [each.getMessage() for each in caplog.records if "vector index" in each.getMessage()]
-    assert len(found) == 1
-    assert found[0].startswith("nearest_thing: table things has no vector index ByIt, so this search is an error;")
-    caplog.clear()
-    with connect(str(tmp_path / "things.db"), prove("things", things)) as db:
-        db.create_tables()
-        db.create(Thing(name="1"))
+        db.create(Thing(name="1", it=[1.0, 0.0]))
+        db.backend.call(
+            wire.UpdateTable(
+                table_name="things",
+                vector_index_updates=[VectorIndexUpdate(delete=DeleteIndexAction(index_name="ByIt"))],
+            )
+        )
     assert caplog.records == []
+    with connect(path, design) as db:
+        found = [each.getMessage() for each in caplog.records if "vector index" in each.getMessage()]
+        assert len(found) == 1
+        assert found[0].startswith("nearest_thing: table things has no vector index ByIt, so this search is an error;")
+        assert db.create_tables() == []
+        assert [each.item.name for each in db(nearest_thing([1.0, 0.0]))] == ["1"]
 
 
 def test_missing_vector_index_is_created_and_filled(tmp_path: Path) -> None:

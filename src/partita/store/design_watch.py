@@ -16,7 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from partita.dynamodb.exceptions import DynamoDBError
-from partita.errors import DesignMismatch, PartitaError, TableNotFound
+from partita.errors import PartitaError, StoreError, TableNotFound
 from partita.plan.design import CounterBuild, DataState, Design
 from partita.plan.fingerprint import Facts, table_facts
 from partita.process_identity import this_process
@@ -32,7 +32,7 @@ from partita.store.design_records import (
 )
 from partita.store.flows import Flow
 from partita.store.readiness import attributes_not_stored_yet, unready_parts
-from partita.store.searching import report_missing_indexes
+from partita.store.searching import check_vector_indexes
 from partita.store.unrecorded_data import compare_unrecorded_data
 
 R = TypeVar("R")
@@ -88,6 +88,7 @@ class DesignWatch:
     def check(self, now: datetime | None = None) -> Flow[None]:
         """Records the program, reads the designs of the data, and compares; DesignMismatch where they do not fit.
 
+        A StoreError, too, where a search needs a vector index and the backend has none.
         The record comes first: either `partita apply` sees it, or the program sees the state that apply has set.
         """
         if now is not None:
@@ -95,11 +96,12 @@ class DesignWatch:
         records = yield from fetch_designs(self._context, list(self._facts))
         try:
             self._adopt(records)
-        except DesignMismatch:
+            if not self._knows_indexes:
+                checked = check_vector_indexes(self._context, self._design, read_only=self._read_only)
+                self._knows_indexes = yield from checked
+        except StoreError:
             yield from self.leave()
             raise
-        if not self._knows_indexes:
-            self._knows_indexes = yield from report_missing_indexes(self._context, self._design)
         if not self._knows_data:
             self._knows_data = yield from compare_unrecorded_data(self._context, self._design, records)
         if now is not None:

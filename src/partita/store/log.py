@@ -73,8 +73,7 @@ def unexpected_key(entity: str) -> None:
 def missing_vector_index(search: str, table: str, index: str) -> None:
     """A search that is an error on these tables."""
     _logger().warning(
-        "%s: table %s has no vector index %s, so this search is an error; create it with create_tables(), or, on a "
-        "backend without vector indexes, declare how many items a scan may compare: nearest(...).or_scan(10_000)",
+        "%s: table %s has no vector index %s, so this search is an error; create it with create_tables()",
         search,
         table,
         index,

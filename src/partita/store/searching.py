@@ -9,9 +9,9 @@ import msgspec
 
 from partita.design.reads import VectorSearch
 from partita.dynamodb import requests as wire
-from partita.dynamodb.exceptions import DynamoDBError, UnknownOperationException
+from partita.dynamodb.exceptions import DynamoDBError, ResourceNotFoundException, UnknownOperationException
 from partita.dynamodb.values import Item
-from partita.errors import StoreError
+from partita.errors import PartitaError, StoreError
 from partita.plan.condition_expressions import Expression
 from partita.plan.design import Design
 from partita.plan.search_requests import (
@@ -58,26 +58,45 @@ def fetch_nearest(context: StoreContext, call: VectorSearch[E]) -> Flow[list[Sea
     return (yield from _decoded(context, plan, scored))
 
 
-def report_missing_indexes(context: StoreContext, design: Design) -> Flow[bool]:
-    """Logs the searches that cannot work on these tables: their vector index is missing, and no scan is declared.
+def check_vector_indexes(context: StoreContext, design: Design, *, read_only: bool) -> Flow[bool]:
+    """A StoreError where a search needs a vector index, no scan is declared in its place, and the backend has none.
 
-    False if a table does not exist yet, or may not be described.
+    An index that is only missing is logged: create_tables() adds it. For a reader, so is a backend without any. False
+    if a table does not exist yet, or may not be described.
     """
     is_known = True
     searches = [each.read for each in design.patterns.values() if each.read.search is not None]
     plans = [search_plan_of(read) for read in searches if read.search is not None and read.search.scan_limit is None]
     for table in {plan.model.table: None for plan in plans}:
+        mine = [plan for plan in plans if plan.model.table is table]
         name = context.table_name(table.name)
         try:
             reply = yield from send_idempotent(context, wire.DescribeTable(table_name=name))
-        except DynamoDBError:
-            is_known = False
-            continue
-        present = {each.index_name for each in (reply.table and reply.table.vector_indexes) or ()}
-        for plan in plans:
-            if plan.model.table is table and plan.index.name not in present:
-                log.missing_vector_index(plan.read.name, name, plan.index.name)
+        except DynamoDBError as error:
+            is_known, missing = False, mine if isinstance(error, ResourceNotFoundException) else []
+        else:
+            present = {each.index_name for each in (reply.table and reply.table.vector_indexes) or ()}
+            missing = [plan for plan in mine if plan.index.name not in present]
+        if missing and not read_only:
+            yield from _check_support(context, missing[0])
+        for plan in missing if is_known else ():
+            log.missing_vector_index(plan.read.name, name, plan.index.name)
     return is_known
+
+
+def _check_support(context: StoreContext, plan: SearchPlan) -> Flow[None]:
+    """A StoreError if the backend has no vector indexes: it does not know the operation, whatever is searched."""
+    try:
+        yield from send_idempotent(
+            context,
+            wire.SearchVectors(
+                table_name=plan.model.table.name, index_name=plan.index.name, search_vector=[{"N": "0"}], top_k=1
+            ),
+        )
+    except UnknownOperationException as error:
+        _raise_unsupported(plan, error)
+    except (PartitaError, OSError):
+        return  # it knows the operation, and rejects a search of what does not exist; or it does not answer
 
 
 def _raise_unsupported(plan: SearchPlan, error: Exception) -> NoReturn:
