@@ -379,12 +379,13 @@ class EnumPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
         return {}
 
     def write(self, value: Any) -> str:
-        name = value._name_ if type(value) is self.kind else ""
+        member = self.kind(value)
+        name = member._name_
+        if self.kind.__members__.get(name) is not member:  # an unknown text of an open enum has itself as its name
+            return TextPart(full=True, separator=self.separator).write(member.value)
         text = self._texts.get(name)
         if text is None:
-            text = TextPart(full=True, separator=self.separator).write(self.kind(value).value)
-            if name in self.kind.__members__:
-                self._texts[name] = text
+            text = self._texts[name] = TextPart(full=True, separator=self.separator).write(member.value)
         return text
 
     def read(self, text: str) -> Any:

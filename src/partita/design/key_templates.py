@@ -9,7 +9,7 @@ then has one segment less than every other key of the template, so it is equal t
 
 import enum
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
@@ -355,13 +355,14 @@ def _own_form(where: str, field: str, of: PartType, full: bool, separator: Separ
     if kind in simple:
         return simple[kind]
     if _is_text_enum(kind):
-        _check_composed(where, kind)
+        _check_composed(where, [member.value for member in kind])
         return EnumPart(kind, issubclass(kind, OpenEnum), separator)
     if kind in (int, Decimal):
         if of.bounds is None:
             raise DesignError(where, f"{field!r} is a number in a text key", _suggestion(field, kind))
         return _bounded(of.bounds, kind)
     if _is_text_literal(kind):
+        _check_composed(where, get_args(kind))
         return LiteralPart(get_args(kind), full, separator)
     if isinstance(kind, type) and issubclass(kind, str):
         return TextPart(full, separator=separator)
@@ -372,11 +373,11 @@ def _own_form(where: str, field: str, of: PartType, full: bool, separator: Separ
     )
 
 
-def _check_composed(where: str, kind: Any) -> None:
-    """A DesignError where a key could not give a member back, since keys are in Unicode's composed form."""
-    for member in kind:
-        if member.value != nfc_text(member.value):
-            raise DesignError(where, f"{member!r} is not in the composed form (NFC) of keys", "write it in that form")
+def _check_composed(where: str, values: Iterable[str]) -> None:
+    """A DesignError where a key could not give a value back, since keys are in Unicode's composed form."""
+    for value in values:
+        if value != nfc_text(value):
+            raise DesignError(where, f"{value!r} is not in the composed form (NFC) of keys", "write it in that form")
 
 
 def _is_text_enum(kind: Any) -> bool:

@@ -93,6 +93,13 @@ class KeyAttribute(msgspec.Struct, frozen=True, eq=False, dict=True):
         assert self.field is not None
         return (self.field,)
 
+    @cached_property
+    def whole_fields(self) -> tuple[str, ...]:
+        """The attributes whose whole values it holds."""
+        if self.template is None:
+            return self.fields
+        return tuple(each.field for each in self.template.parts if each.field and each.form and each.form.lossless)
+
     @property
     def separator(self) -> Separator:
         return HASH if self.template is None else self.template.separator

@@ -31,6 +31,7 @@ _TYPES: dict[type, tuple[type, ...]] = {
     CreatedAt: (datetime,),
     UpdatedAt: (datetime,),
 }
+RESERVED_PREFIX = "partita-"  # of attributes that the store adds to items
 _KEY = "a key that contains it"
 _COLLECTIONS = ("L", "M", "SS", "NS", "BS", "")
 
@@ -156,6 +157,8 @@ def _check_names(model: Model) -> None:
     for attribute in stored:
         where = f"{model.name}.{attribute.field}"
         rename = "rename it with StoredAs"
+        if attribute.name.startswith(RESERVED_PREFIX):
+            raise DesignError(where, f"names that begin with {RESERVED_PREFIX!r} are reserved for the store", rename)
         if attribute.name == model.table.type_attribute:
             raise DesignError(where, f"{attribute.name!r} is the type attribute of the table", rename)
         if attribute.name == model.table.ttl and (model.expires is not None or attribute.kind is not int):

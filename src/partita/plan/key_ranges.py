@@ -86,7 +86,9 @@ class FixedKey(msgspec.Struct, frozen=True):
             return attribute_domain(model, self.attribute)
         constant = getattr(self.value, "value", self.value)
         if self.attribute.type == "S":
-            return text_domain(literal(str(constant)))
+            assert self.attribute.field is not None
+            stored = model.attributes[self.attribute.field].codec.encode(self.value)
+            return text_domain(literal(stored["S"] if stored is not None else ""))
         return KeyDomain(self.attribute.type, values=frozenset({constant}))
 
 
@@ -447,10 +449,10 @@ def _with_parent(
 
 
 def _is_in_partition(source: EntityKey, at: int, position: int) -> bool:
-    """Whether a sort part of an entity is, by its name, a part of its partition key as well."""
+    """Whether the partition key of an entity holds the whole value of one of its sort parts."""
     template = source.keys.sort[at].template
     field = template.segments[position].field if template is not None else None
-    return field is None or any(field in each.fields for each in source.keys.partition)
+    return field is None or any(field in each.whole_fields for each in source.keys.partition)
 
 
 def _alike(one: Segment, other: Segment) -> bool:

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from partita.design.codecs import SetCodec
 from partita.design.conditions import (
     Comparison,
     Condition,
     Exists,
     Field,
+    FieldCondition,
     FunctionCondition,
     OneOf,
     SizeComparison,
@@ -101,18 +103,34 @@ def filters_out(read: Read, model: Model) -> bool:
 def _drops(own: Model, other: Model, term: Condition) -> bool:
     if not isinstance(term, Exists | OneOf | FunctionCondition | Comparison | SizeComparison):
         return False
-    if isinstance(term, Comparison) and term.operator == "<>":
-        return False
-    values = _values(term)
-    if any(value is None or (isinstance(value, set | frozenset) and not value) for value in values):
-        return False  # what is absent equals None
-    if own.attributes[term.field.path[0]].in_key:
-        return False  # it filters by the text of a key, which others may have as well
-    name = own.attributes[term.field.path[0]].name
-    if name not in _written_names(other):
+    attribute = own.attributes[term.field.path[0]]
+    if attribute.in_key or _may_hold_for_absent(attribute, term):
+        return False  # the text of a key, or what is absent: others may have the one and lack the other as well
+    names = set(own.fenced_names([attribute.field]))
+    if names.isdisjoint(_written_names(other)):
         return True
-    attribute = next((each for each in other.attributes.values() if each.name == name and not each.in_key), None)
-    return attribute is not None and len(term.field.path) == 1 and _never(attribute, term, values)
+    twin = next((each for each in other.attributes.values() if each.name == attribute.name and not each.in_key), None)
+    whole = len(term.field.path) == 1 and names == {attribute.name}
+    return twin is not None and whole and _never(twin, term, _values(term))
+
+
+def _may_hold_for_absent(attribute: Attribute, term: FieldCondition) -> bool:
+    """Whether the filter can be true of items without the attribute: None and an empty set are not stored."""
+    if isinstance(term, Comparison | SizeComparison) and term.operator == "<>":
+        return True
+    is_set = isinstance(attribute.codec, SetCodec)
+    inside = len(term.field.path) > 1
+    if isinstance(term, SizeComparison):
+        return is_set or inside
+    if isinstance(term, Comparison) and term.operator != "=":
+        return False
+    may_be_empty = attribute.optional or is_set or inside
+    return any(
+        value is None
+        or (isinstance(value, set | frozenset) and not value)
+        or (may_be_empty and isinstance(value, Argument | Field))
+        for value in _values(term)
+    )
 
 
 def _values(term: Condition) -> tuple[Any, ...]:
@@ -135,4 +153,5 @@ def _written_names(model: Model) -> set[str | None]:
     """Every attribute that an item of an entity may have."""
     keys = (model.key, *model.old_keys, *(each for several in model.indexes.values() for each in several))
     written: set[str | None] = {each.name for key in keys for each in key.attributes}
-    return written | {member.name for member in model.members} | {model.table.ttl, model.table.type_attribute}
+    written |= {member.name for member in model.members} | {each.old.name for each in model.migrations}
+    return written | {model.table.ttl, model.table.type_attribute}

@@ -1,6 +1,5 @@
 """The proof of a table: items of two entities, or an item and a guard, can never have the same key."""
 
-from collections.abc import Iterator
 from itertools import combinations
 
 from partita.design.conditions import Condition
@@ -17,6 +16,7 @@ from partita.plan.stored_keys import StoredKey, meeting, table_keys
 
 def prove_table(table: Table) -> None:
     """Every item is of one entity, whatever its key; an error where two could share one."""
+    _check_own_names(table)
     for model in table.models:
         _check_one_writer(model)
         _check_guards(table, model)
@@ -29,6 +29,18 @@ def prove_table(table: Table) -> None:
         _check_apart(one, other)
     _check_vectors(table)
     _check_key_types(table)
+
+
+def _check_own_names(table: Table) -> None:
+    """Attributes that the store itself writes are no keys: items would be in an index that no entity declares."""
+    keys = {*table.key_names, *(name for index in table.indexes for name in index.pk + index.sk)}
+    where, instead = f"Table {table.name}", "give the two different names"
+    if table.type_attribute is not None and table.type_attribute in (*keys, table.ttl):
+        wrong = f"its type attribute {table.type_attribute!r} is a key or the TTL attribute as well"
+        raise DesignError(where, wrong, instead)
+    expiring = next((model.name for model in table.models if model.expires is not None), None)
+    if table.ttl in keys and expiring is not None:
+        raise DesignError(where, f"{table.ttl!r} is a key, and the TTL attribute that {expiring} sets", instead)
 
 
 def _check_apart(one: StoredKey, other: StoredKey) -> None:
@@ -79,7 +91,7 @@ def _check_one_writer(model: Model) -> None:
 
 def _check_old_parts(model: Model) -> None:
     """Today's key tells every part of an old key: else two items under old keys would have one key of today."""
-    whole = {field for each in model.key.attributes for field in _whole_fields(each)}
+    whole = {field for each in model.key.attributes for field in each.whole_fields}
     for old in model.old_keys:
         for attribute in old.attributes:
             missing = next((field for field in attribute.fields if field not in whole), None)
@@ -90,13 +102,6 @@ def _check_old_parts(model: Model) -> None:
                     "two items under old keys would have one key",
                     f"write {{{missing}}} in the key, or remove the old key",
                 )
-
-
-def _whole_fields(attribute: KeyAttribute) -> Iterator[str]:
-    if attribute.template is None:
-        yield from attribute.fields
-    else:
-        yield from (each.field for each in attribute.template.parts if each.field and each.form and each.form.lossless)
 
 
 def _source(attribute: KeyAttribute) -> str:
