@@ -181,7 +181,7 @@ def spaces_of(record: TableRecord) -> set[str]:
     spaces |= {space for index in record.vector_indexes for space in (index.space, index.log)}
     spaces |= {each.saved for each in record.snapshots}
     if record.recovery is not None:
-        spaces.add(record.recovery.history)
+        spaces |= {record.recovery.history, *filter(None, [record.recovery.by_item])}
     return spaces | {record.ttl_space} if record.ttl_space else spaces
 
 

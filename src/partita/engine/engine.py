@@ -151,14 +151,19 @@ class Engine:
 
         return history_bytes(self._context.storage, self._context.table(table_name).record)
 
-    def item_history(self, table_name: str, key: Item, most: int = 100, examined: int = 50_000) -> "ItemHistory":
+    def item_history(
+        self, table_name: str, key: Item, before: int | None = None, *, most: int = 100, examined: int = 50_000
+    ) -> "ItemHistory":
         """The changes of an item, the newest first, as far as the table's stream or recovery keeps them.
 
-        It reads the history of the whole table, `examined` records of it at most.
+        `before` is the number of a change, and continues with older ones. Where the table has recovery, an index finds
+        them; otherwise the latest changes of the whole table are read, `examined` of them at most.
         """
         from partita.engine.item_history import item_history
 
-        return item_history(self._context.storage, self._context.table(table_name), key, most, examined)
+        self._context.catalog.refresh()
+        with self._context.storage.snapshot() as reader:
+            return item_history(reader, self._context.table(table_name), key, most, examined, before)
 
     def version(self) -> int:
         """A number that changes with every commit of any process; two threads may have different ones of one state."""

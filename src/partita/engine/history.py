@@ -13,6 +13,7 @@ import math
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from partita.dynamodb.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS
 from partita.engine.change_log import (
@@ -47,6 +48,33 @@ def newest_first(reader: Reader, table: StoredTable, below: int) -> Iterator[tup
         for number, record in reversed(list(read_block(value))):
             if number < below:
                 yield number, decode_undo(table, record)
+
+
+def oldest_first(reader: Reader, table: StoredTable, after: int) -> Iterator[tuple[int, Undo]]:
+    """How to undo the changes with a number above `after`, the oldest first, of a table with recovery."""
+    assert table.record.recovery is not None
+    space, low = table.record.recovery.history, number_key(after + 1)
+    newest = reader.last_key(space)
+    if newest is not None and int.from_bytes(newest[NUMBER_BYTES:], "big") > after:
+        around = next(iter(reader.range(space, b"", low, reverse=True)), None)  # may begin before, and end behind
+        for _, _, value in chain([around] if around else [], reader.range(space, low, None)):
+            for number, record in read_block(value):
+                if number > after:
+                    yield number, decode_undo(table, record)
+    for key, _, value in reader.range(table.record.changes, low, None):
+        yield int.from_bytes(key, "big"), decode_undo(table, value)
+
+
+def change_numbered(reader: Reader, table: StoredTable, number: int) -> Undo | None:
+    """How to undo one change; None where the history does not have it any more."""
+    row = next(iter(reader.range(table.record.changes, number_key(number), number_key(number + 1))), None)
+    if row is not None:
+        return decode_undo(table, row[2])
+    if table.record.recovery is None:
+        return None
+    block = next(iter(reader.range(table.record.recovery.history, b"", number_key(number + 1), reverse=True)), None)
+    records = () if block is None else read_block(block[2])
+    return next((decode_undo(table, record) for each, record in records if each == number), None)
 
 
 def read_block(value: bytes) -> Iterator[tuple[int, bytes]]:
@@ -142,6 +170,8 @@ def _outdated_blocks(reader: Reader, record: TableRecord, now: float) -> list[tu
 
 
 def history_bytes(reader: Reader, record: TableRecord) -> int:
-    """The size of the history: the change log, and the compressed blocks."""
-    size = reader.totals(record.changes).weight
-    return size + (reader.totals(record.recovery.history).weight if record.recovery else 0)
+    """The size of the history: the change log, the compressed blocks, and their index by item."""
+    spaces = [record.changes]
+    if record.recovery is not None:
+        spaces += [record.recovery.history, *filter(None, [record.recovery.by_item])]
+    return sum(reader.totals(each).weight for each in spaces)

@@ -1,12 +1,14 @@
 """The history of one item: its changes, the newest first, from the records that undo them."""
 
-from itertools import islice
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
 
 from partita.dynamodb.values import Item
-from partita.engine.history import newest_first
+from partita.engine.change_log import Undo
+from partita.engine.history import change_numbered, newest_first
+from partita.engine.history_index import changes_of, indexed_to
 from partita.engine.schema import StoredTable
 from partita.storage.contract import Reader, Row
 
@@ -14,8 +16,9 @@ _NO_END = (1 << 63) - 1
 
 
 class ItemChangeRecord(NamedTuple):
-    """A change of an item: its time, and the item before and after it (None: no item)."""
+    """A change of an item: its number, its time, and the item before and after it (None: no item)."""
 
+    number: int
     at: float
     before: Item | None
     after: Item | None
@@ -24,7 +27,8 @@ class ItemChangeRecord(NamedTuple):
 class ItemHistory(NamedTuple):
     """The changes that were found; `is_kept` is false for a table without stream and recovery.
 
-    `is_complete` is false where there are older records that were not examined.
+    `is_complete` is false where older changes may exist: those before the last one that was found, or, without one,
+    behind the records that were examined.
     """
 
     changes: list[ItemChangeRecord]
@@ -32,30 +36,70 @@ class ItemHistory(NamedTuple):
     is_complete: bool
 
 
-def item_history(reader: Reader, table: StoredTable, key: Item, most: int, examined: int) -> ItemHistory:
-    """The last changes of an item, found in the last records of its table."""
-    storage_key = table.storage_key(key)
-    while True:
-        row = reader.get(table.space, storage_key)
-        history = _undone_changes(reader, table, storage_key, row, most, examined)
-        if reader.get(table.space, storage_key) == row:  # not written meanwhile
-            return history
-
-
-def _undone_changes(
-    reader: Reader, table: StoredTable, storage_key: bytes, row: Row | None, most: int, examined: int
+def item_history(
+    reader: Reader, table: StoredTable, key: Item, most: int, examined: int, before: int | None = None
 ) -> ItemHistory:
-    after: Item | None = None if row is None else msgspec.json.decode(row.value)
-    changes: list[ItemChangeRecord] = []
+    """The last changes of an item, or those before the change with a number, in one state of the storage.
+
+    Records that are not in the index by item are read one by one, `examined` of them at most.
+    """
+    storage_key = table.storage_key(key)
     if not table.is_logged:
         return ItemHistory([], False, True)
-    count = 0
-    for _, undo in islice(newest_first(reader, table, _NO_END), examined):
-        count += 1
-        if undo.storage_key == storage_key:
-            before: Item | None = None if undo.old is None else msgspec.json.decode(undo.old.value)
-            changes.append(ItemChangeRecord(undo.at, before, after))
-            after = before
-            if len(changes) == most:
-                return ItemHistory(changes, True, False)
-    return ItemHistory(changes, True, count < examined)
+    after = _state_before(reader, table, storage_key, before)
+    found = _Changes(reader, table, storage_key, _NO_END if before is None else before, examined)
+    changes: list[ItemChangeRecord] = []
+    for number, undo in found:
+        if len(changes) == most:
+            return ItemHistory(changes, True, False)
+        old = _item(undo.old)
+        changes.append(ItemChangeRecord(number, undo.at, old, after))
+        after = old
+    return ItemHistory(changes, True, found.is_complete)
+
+
+def _state_before(reader: Reader, table: StoredTable, storage_key: bytes, before: int | None) -> Item | None:
+    """The item as a change found it; as it is, without one."""
+    if before is None:
+        return _item(reader.get(table.space, storage_key))
+    change = change_numbered(reader, table, before)
+    return _item(change.old) if change is not None and change.storage_key == storage_key else None
+
+
+def _item(row: Row | None) -> Item | None:
+    return None if row is None else msgspec.json.decode(row.value)
+
+
+class _Changes:
+    """The changes of an item below a number, the newest first; `is_complete` is known at the end."""
+
+    def __init__(self, reader: Reader, table: StoredTable, storage_key: bytes, below: int, examined: int) -> None:
+        self._reader = reader
+        self._table = table
+        self._storage_key = storage_key
+        self._below = below
+        self._examined = examined
+        self.is_complete = True
+
+    def __iter__(self) -> Iterator[tuple[int, Undo]]:
+        mark = indexed_to(self._reader, self._table.record.recovery)
+        left = self._examined
+        for number, undo in newest_first(self._reader, self._table, self._below):
+            if number <= mark:
+                break
+            if not left:
+                self.is_complete = False
+                return
+            left -= 1
+            if undo.storage_key == self._storage_key:
+                yield number, undo
+        yield from self._indexed(min(mark + 1, self._below))
+
+    def _indexed(self, below: int) -> Iterator[tuple[int, Undo]]:
+        recovery = self._table.record.recovery
+        if recovery is None:
+            return
+        for number in changes_of(self._reader, recovery, self._storage_key, below):
+            undo = change_numbered(self._reader, self._table, number)
+            if undo is not None and undo.storage_key == self._storage_key:
+                yield number, undo

@@ -1,4 +1,4 @@
-"""Background work: deletes expired items, trims old change records and tokens, fills new indexes, restores tables.
+"""Background work: deletes expired items, trims and indexes change records, fills new indexes, restores tables.
 
 All of it goes through the writer like any other write, in batches small enough not to delay other writes. A thread
 calls `step` while there is work; tests call it themselves.
@@ -18,6 +18,7 @@ from partita.engine.change_log import last_number, moved_marks, number_key, olde
 from partita.engine.context import EngineContext
 from partita.engine.expiry import due_range, second_of
 from partita.engine.history import DAY, archive, is_due
+from partita.engine.history_index import HistoryIndexing
 from partita.engine.schema import SnapshotRecord, StoredStream, StoredTable, TableRecord
 from partita.engine.table_backups import backup_step, backups, drop_expired_backups, fail_backup
 from partita.engine.transfer_work import TransferWork
@@ -54,6 +55,7 @@ class Maintenance:
         self._tokens_due = 0.0
         self._backups_due = 0.0
         self._transfers = TransferWork(context, writer)
+        self._history_indexing = HistoryIndexing(context, writer)
 
     def step(self) -> bool:
         """Does one batch of each kind of work; true when more of it is due."""
@@ -71,6 +73,7 @@ class Maintenance:
                 more |= self._writer.run(partial(expire, self._context, table.name))
             if is_due(self._context.storage, table, self._context.clock()):
                 more |= self._writer.run(partial(archive, self._context, table.name))
+            more |= self._index_history(table)
             if _needs_trim(self._context.storage, table, self._context.clock()):
                 more |= self._writer.run(partial(trim, self._context, table.name))
             if any(_is_long(self._context.storage, index) for index in table.vector_indexes.values()):
@@ -87,6 +90,12 @@ class Maintenance:
         except CorruptRow as error:
             self._writer.run(partial(fail_backup, self._context, name, snapshot))
             _log().error("the backup of %s failed, and is dropped: %s", name, error)
+            return False
+
+    def _index_history(self, table: StoredTable) -> bool:
+        try:
+            return self._history_indexing.step(table)
+        except (SpaceMissing, CorruptRow):  # another process has just dropped it, or `verify` reports it
             return False
 
     def _drop_backups(self) -> None:

@@ -59,11 +59,15 @@ class LogMark(msgspec.Struct, frozen=True, array_like=True):
 
 
 class RecoveryRecord(msgspec.Struct, kw_only=True, frozen=True):
-    """Point-in-time recovery of a table: since when, for how many days, and the space of its compressed history."""
+    """Point-in-time recovery of a table: since when, for how many days, and the space of its compressed history.
+
+    `by_item` is the space of the index of the history; None in records of versions that had none.
+    """
 
     since: float
     days: int
     history: str
+    by_item: str | None = None
 
 
 class SnapshotRecord(msgspec.Struct, kw_only=True, frozen=True):

@@ -3,7 +3,7 @@
     items   --- stored at their keys, in canonical form, with their size and their checksum
     indexes --- one row for each item with the index's keys, or its vector, and no other rows
     expiry  --- the same for the order of expiry
-    history --- records that can be read, in blocks whose keys are their numbers
+    history --- records that can be read, in blocks whose keys are their numbers, and their index by item
     totals  --- the stored numbers of rows and bytes are those counted
 
 The check reads a snapshot and changes nothing, so it can run while the database is in use, and on a file that cannot be
@@ -16,6 +16,7 @@ import struct
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -27,6 +28,7 @@ from partita.engine.catalog import Catalog, has_catalogue, stored_tables
 from partita.engine.change_log import decode_undo, number_key
 from partita.engine.expiry import expiry_key
 from partita.engine.history import read_block
+from partita.engine.history_index import index_problems
 from partita.engine.schema import FillRecord, StoredIndex, StoredTable
 from partita.engine.table_backups import BackupRecord, backup_rows, backups
 from partita.engine.vector_indexes import StoredVectorIndex
@@ -107,16 +109,18 @@ def _has_problems(reader: Reader, table: StoredTable) -> bool:
 
 
 def _rebuild(catalog: Catalog, txn: StorageTransaction, table: StoredTable) -> list[str]:
-    """Replaces the spaces of the indexes by new ones, filled from the items."""
-    record, ttl_space = table.record, table.record.ttl_space
+    """Replaces the spaces of the indexes by new ones, filled from the items; that of the history is filled later."""
+    record, ttl_space, recovery = table.record, table.record.ttl_space, table.record.recovery
     vectors = record.vector_indexes
-    spaces = iter(catalog.new_spaces(txn, len(record.indexes) + 2 * len(vectors) + (ttl_space is not None)))
+    count = len(record.indexes) + 2 * len(vectors) + (ttl_space is not None) + (recovery is not None)
+    spaces = iter(catalog.new_spaces(txn, count))
     indexes = [replace(each, space=next(spaces)) for each in record.indexes]
     rebuilt = replace(
         record,
         indexes=indexes,
         vector_indexes=[replace(each, space=next(spaces), log=next(spaces)) for each in vectors],
         ttl_space=next(spaces) if ttl_space is not None else None,
+        recovery=None if recovery is None else replace(recovery, by_item=next(spaces)),
         fill=FillRecord() if record.fill else None,
     )
     catalog.save(txn, rebuilt, record)
@@ -214,15 +218,26 @@ def _total_problems(reader: Reader, name: str, space: str, counted: Totals) -> I
 
 
 def _change_problems(reader: Reader, table: StoredTable) -> Iterator[str]:
+    recovery, is_sound = table.record.recovery, True
+    history = [] if recovery is None else _history_problems(reader, table, recovery.history)
+    for problem in chain(_log_problems(reader, table), history):
+        is_sound = False
+        yield problem
+    if recovery is not None and recovery.by_item is not None and is_sound:
+        yield from index_problems(reader, table, recovery.by_item)
+        counted = [size for _, size, _ in reader.range(recovery.by_item, b"", None)]
+        name = f"{table.name}: history by item"
+        yield from _total_problems(reader, name, recovery.by_item, Totals(len(counted), sum(counted)))
+    for snapshot in table.record.snapshots:
+        yield from _saved_problems(reader, table, snapshot.saved)
+
+
+def _log_problems(reader: Reader, table: StoredTable) -> Iterator[str]:
     rows = weight = 0
     for key, size, value in reader.range(table.record.changes, b"", None):
         rows, weight = rows + 1, weight + size
         yield from _record_problems(table, int.from_bytes(key, "big"), value)
     yield from _total_problems(reader, f"{table.name}: change log", table.record.changes, Totals(rows, weight))
-    if table.record.recovery is not None:
-        yield from _history_problems(reader, table, table.record.recovery.history)
-    for snapshot in table.record.snapshots:
-        yield from _saved_problems(reader, table, snapshot.saved)
 
 
 def _record_problems(table: StoredTable, number: int, value: bytes) -> Iterator[str]:

@@ -10,17 +10,20 @@ from partita.errors import InvalidValue, StoredItemInvalid
 from partita.plan.items import key_text
 from partita.store.decoding import recogniser_of
 from partita.studio.attribute_display import attribute_cell, json_text, plain_values, shortened
-from partita.studio.components import empty, heading, hidden, notice
+from partita.studio.components import empty, heading, hidden, notice, pages_of
 from partita.studio.item_page import fetch, key_of_request
 from partita.studio.markup import Markup, el
 from partita.studio.shell import page
 from partita.studio.staged_edits import StagedEdit, model_named
 from partita.studio.visits import PastChange, Redirect, Visit
 
+MAX_NUMBER = (1 << 63) - 1
+
 
 class ItemChangeView(msgspec.Struct, frozen=True):
-    """A change: its time, what happened, and the attributes that differ."""
+    """A change: its number as text, its time, what happened, and the item before and after it."""
 
+    number: str
     at: str
     kind: str
     before: Item | None
@@ -43,14 +46,15 @@ def read_history(visit: Visit) -> HistoryView:
     source = visit.opened.history
     if source is None:
         return HistoryView(table.name, key, False, True, [])
-    found = source(visit.db.table_name(table), key)
+    before = visit.number("before", 0, 0, MAX_NUMBER) or None
+    found = source(visit.db.table_name(table), key, before)
     return HistoryView(table.name, key, found.is_kept, found.is_complete, [_change(each) for each in found.changes])
 
 
 def _change(change: PastChange) -> ItemChangeView:
     kind = "created" if change.before is None else "deleted" if change.after is None else "changed"
     at = datetime.fromtimestamp(change.at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return ItemChangeView(at, kind, change.before, change.after)
+    return ItemChangeView(str(change.number), at, kind, change.before, change.after)
 
 
 def render_history(view: HistoryView, visit: Visit) -> Markup:
@@ -69,12 +73,19 @@ def render_history(view: HistoryView, visit: Visit) -> Markup:
     if not view.changes:
         shown: Markup = empty("No changes", "The item has not changed within the time that is kept.")
     else:
-        shown = el("ol", [_card(at, each, view, visit) for at, each in enumerate(view.changes)], cls="timeline")
-    more = None if view.is_complete else notice("info", "Older changes may exist; the latest records were examined.")
-    return page(visit, "History", head, shown, more, section="items")
+        shown = el("ol", [_card(each, view, visit) for each in view.changes], cls="timeline")
+    older = first = None
+    if not view.is_complete and view.changes:
+        older = visit.url("history", **here, before=view.changes[-1].number)
+    if visit.param("before"):
+        first = visit.url("history", **here)
+    more = None
+    if not view.is_complete and not view.changes:
+        more = notice("info", "Older changes may exist; only the latest changes of the table were examined.")
+    return page(visit, "History", head, shown, more, pages_of("Pages of changes", older, first), section="items")
 
 
-def _card(at: int, change: ItemChangeView, view: HistoryView, visit: Visit) -> Markup:
+def _card(change: ItemChangeView, view: HistoryView, visit: Visit) -> Markup:
     before, after = change.before or {}, change.after or {}
     names = [name for name in dict.fromkeys([*before, *after]) if before.get(name) != after.get(name)]
     rows = [
@@ -93,7 +104,7 @@ def _card(at: int, change: ItemChangeView, view: HistoryView, visit: Visit) -> M
         fields = {"form_token": visit.session.form_token, "table": view.table, "key": json_text(view.key)}
         undo = el(
             "form",
-            hidden(**fields, number=str(at)),
+            hidden(**fields, number=change.number, before=visit.param("before") or None),
             el("button", "Stage the state before this change"),
             method="post",
             action=visit.url("undo"),
@@ -110,10 +121,10 @@ def _card(at: int, change: ItemChangeView, view: HistoryView, visit: Visit) -> M
 def write_undo(visit: Visit) -> None:
     """Stages the edit from the item as it is now to the state before a change."""
     view = read_history(visit)
-    number = visit.number("number", 0, 0, 1000)
-    if number >= len(view.changes):
-        raise InvalidValue("studio", "this change is not in the history any more", "number")
-    wanted = view.changes[number].before
+    chosen = next((each for each in view.changes if each.number == visit.param("number")), None)
+    if chosen is None:
+        raise InvalidValue("studio", "this change is not among the latest ones any more; reload the history", "number")
+    wanted = chosen.before
     table = visit.table(view.table)
     current = fetch(visit, table, view.key)
     values = [None if item is None else _values(visit, view.table, item) for item in (current, wanted)]

@@ -26,8 +26,10 @@ WRITE_SECONDS = 60.0
 
 
 class PastChange(Protocol):
-    """A change of an item: its time, and the item before and after it."""
+    """A change of an item: its number, its time, and the item before and after it."""
 
+    @property
+    def number(self) -> int: ...
     @property
     def at(self) -> float: ...
     @property
@@ -47,7 +49,8 @@ class PastChanges(Protocol):
     def is_complete(self) -> bool: ...
 
 
-HistorySource: TypeAlias = Callable[[str, Item], PastChanges]
+HistorySource: TypeAlias = Callable[[str, Item, int | None], PastChanges]
+"""From a table, a key and the number of a change to the changes before it; to the latest ones without a number."""
 
 
 class StudioDesign(msgspec.Struct, frozen=True, eq=False):

@@ -68,9 +68,10 @@ def _enabled(
     if record.recovery is not None:
         days = wanted.recovery_period_in_days or record.recovery.days
         return replace(record, recovery=replace(record.recovery, days=days))
-    (space,) = context.write_catalog.new_spaces(txn, 1)
+    history, by_item = context.write_catalog.new_spaces(txn, 2)
     days = wanted.recovery_period_in_days or MAX_DAYS
-    return replace(record, recovery=RecoveryRecord(since=context.clock(), days=days, history=space))
+    enabled = RecoveryRecord(since=context.clock(), days=days, history=history, by_item=by_item)
+    return replace(record, recovery=enabled)
 
 
 def _disabled(
