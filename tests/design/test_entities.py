@@ -20,6 +20,7 @@ from partita import (
     Items,
     Keys,
     Limit,
+    Owns,
     Pattern,
     StoredAs,
     Table,
@@ -759,3 +760,13 @@ def test_argument_of_another_type_is_rejected(said: str) -> None:
     with pytest.raises(DesignError) as refused:
         WRONG[said]()
     assert str(refused.value).startswith(f"{said}"), str(refused.value)
+
+
+@pytest.mark.parametrize("statement", [Limit(F.used <= 2), Owns(lambda: ()), Expires("used"), Keys("GSI1", "A#{used}")])
+def test_statement_of_a_class_in_an_annotation_is_rejected(statement: Any) -> None:
+    name = type(statement).__name__
+    with pytest.raises(DesignError, match=rf"^Room\.used: {name} is a statement of the class; .*write name = {name}\("):
+
+        class Room(Entity, table=Table("rooms", pk="PK"), key="ROOM#{room}"):
+            room: str
+            used: Annotated[int, statement] = 0

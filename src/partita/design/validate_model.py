@@ -8,12 +8,15 @@ import msgspec
 
 from partita.design.condition_checks import check_condition
 from partita.design.conditions import Comparison, Condition, Field
+from partita.design.keys import Keys
 from partita.design.markers import (
     AUTOMATIC,
     Compressed,
     CountOf,
     CreatedAt,
+    Expires,
     Limit,
+    Owns,
     SumOf,
     Transitions,
     Unique,
@@ -32,6 +35,7 @@ _TYPES: dict[type, tuple[type, ...]] = {
     UpdatedAt: (datetime,),
 }
 RESERVED_PREFIX = "partita-"  # of attributes that the store adds to items
+_STATEMENTS = (Limit, Owns, Expires, Keys)
 _KEY = "a key that contains it"
 _COLLECTIONS = ("L", "M", "SS", "NS", "BS", "")
 
@@ -66,6 +70,11 @@ def _all_keys(model: Model) -> tuple[EntityKeys, ...]:
 
 def _check_markers(model: Model, attribute: Attribute) -> None:
     where = f"{model.name}.{attribute.field}"
+    for statement in _STATEMENTS:
+        if attribute.marker(statement) is not None:
+            name = statement.__name__
+            wrong = f"{name} is a statement of the class; as an annotation it has no effect"
+            raise DesignError(where, wrong, f"write name = {name}(...) in the body of {model.name}")
     for marker, kinds in _TYPES.items():
         if attribute.marker(marker) is not None and attribute.kind not in kinds:
             wrong = f"{marker.__name__} needs {_name(kinds[0])}, but it is {_name(attribute.kind)}"

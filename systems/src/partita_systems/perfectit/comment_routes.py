@@ -57,8 +57,7 @@ def change_comment(
             found.text = change.text
 
     with key_time(comment_id, created_at) as at:
-        service.db.update(d.comment(card_id, at, comment_id), edit)
-        return service.db.one(d.comment(card_id, at, comment_id), consistent=True)
+        return service.db.update(d.comment(card_id, at, comment_id), edit)
 
 
 def add_comment(service: PerfectIt, caller: Caller, card_id: str, new: b.NewComment) -> d.Comment:
