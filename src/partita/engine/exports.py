@@ -10,9 +10,9 @@ transaction adds the file to the export and moves the mark. A file whose transac
 and is deleted if the process is still there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -25,12 +25,13 @@ from partita.engine.catalog import SPACE
 from partita.engine.context import EngineContext
 from partita.engine.export_files import DataFile, ExportFiles, timestamp
 from partita.engine.export_filters import ExportFilter
+from partita.engine.gzip_blocks import GzipBlocks
 from partita.engine.history import newest_first
 from partita.engine.ion_text import ion_line
 from partita.engine.key_encoding import prefix_end
 from partita.engine.restore_steps import undo_changes
 from partita.engine.schema import SnapshotRecord, StoredTable
-from partita.engine.snapshots import after, bounded_rows, next_rows, snapshot_of, with_mark
+from partita.engine.snapshots import after, bounded_rows, next_values, snapshot_of, with_mark
 from partita.engine.transfers import TransferRecord, Transfers
 from partita.engine.write import decode_item
 from partita.engine.writer import Writer
@@ -38,6 +39,8 @@ from partita.storage.contract import Reader, Row, StorageTransaction, Write
 
 FILE_ROWS = 50_000
 FILE_BYTES = 16_000_000
+FIRST_ROWS, BLOCK_ROWS = 16, 256  # of the first block, and of later ones at most
+BLOCK_BYTES = 256_000
 MAX_CHANGES = 2000  # in one transaction
 _FILES = b"\0export-file/"
 _encode = msgspec.json.encode
@@ -69,6 +72,14 @@ EXPORTS = Transfers("export", ExportRecord)
 def files_of(context: EngineContext, export: ExportRecord) -> ExportFiles:
     request = export.request
     return ExportFiles(context.buckets, request.s3_bucket or "", request.s3_prefix, export.id)
+
+
+class _Part(NamedTuple):
+    """What one data file has: the number of its lines, the size of what was read, and the mark; None at the end."""
+
+    items: int
+    size: int
+    reached: bytes | None
 
 
 class ExportWork:
@@ -138,12 +149,17 @@ class ExportWork:
         return True
 
     def _write_file(self) -> bool:
-        lines, size, reached = self._lines()
-        is_last = reached is None
-        ion = self._export.request.export_format == "ION"
-        file = None
-        if lines or (is_last and not self._export.files):  # at least one file, even if it is empty
-            file = self._files.write_data(lines, ion=ion, incremental=self._export.is_incremental)
+        with GzipBlocks() as blocks:
+            with self._context.storage.snapshot() as reader:
+                items, size, reached = (
+                    self._read_changes(reader, blocks) if self._export.is_incremental else self._read(reader, blocks)
+                )
+            is_last = reached is None
+            file = None
+            if items or (is_last and not self._export.files):  # at least one file, even if it is empty
+                ion = self._export.request.export_format == "ION"
+                content = blocks.content()
+                file = self._files.write_data(content, items, ion=ion, incremental=self._export.is_incremental)
         if not self._writer.run(lambda txn: self._add_file(txn, file, size, reached)):
             if file is not None:
                 self._files.delete_data(file)  # another process has gone on with it
@@ -168,25 +184,37 @@ class ExportWork:
         EXPORTS.save(txn, moved)
         return True
 
-    def _lines(self) -> tuple[list[bytes], int, bytes | None]:
-        """The lines of the next data file, the size of their items, and the mark after them; None at the end."""
+    def _read(self, reader: Reader, blocks: GzipBlocks) -> "_Part":
+        """Adds the items of the next data file, block by block."""
         export = self._export
         kept = ExportFilter(export.request.filter_specification, self._table)
-        with self._context.storage.snapshot() as reader:
-            if export.is_incremental:
-                rows, reached = bounded_rows(
-                    reader.range(export.changed or "", after(export.copied_to), None), FILE_ROWS, FILE_BYTES
-                )
-                changes = [(key, row, self._image(reader, key)) for key, row in rows]
-            else:
-                snapshot = SnapshotRecord(saved=export.saved or "", copied_to=export.copied_to)
-                rows, reached = next_rows(reader, self._table, snapshot, FILE_ROWS, FILE_BYTES)
-                changes = []
-        if export.is_incremental:
-            lines = list(self._change_lines(changes, kept))
-            return lines, sum(row.weight for _, row in rows), reached
         ion = export.request.export_format == "ION"
-        return list(_item_lines(rows, kept, ion)), sum(row.weight for _, row in rows), reached
+        snapshot = SnapshotRecord(saved=export.saved or "", copied_to=export.copied_to)
+        items = size = rows = length = 0
+        most = FIRST_ROWS
+        while rows < FILE_ROWS and length < FILE_BYTES:
+            values, weight, reached = next_values(reader, self._table, snapshot, min(most, FILE_ROWS - rows))
+            block, count = _item_lines(values, kept, ion)
+            blocks.add(block)
+            items, size, rows = items + count, size + weight, rows + len(values)
+            if reached is None:
+                return _Part(items, size, None)
+            read = sum(map(len, values))
+            length += read
+            most = max(1, min(BLOCK_ROWS, BLOCK_BYTES * len(values) // max(1, read)))  # large items in small blocks
+            snapshot = replace(snapshot, copied_to=reached.hex())
+        return _Part(items, size, reached)
+
+    def _read_changes(self, reader: Reader, blocks: GzipBlocks) -> "_Part":
+        """Adds the changes of the next data file of a window."""
+        export = self._export
+        kept = ExportFilter(export.request.filter_specification, self._table)
+        rows, reached = bounded_rows(
+            reader.range(export.changed or "", after(export.copied_to), None), FILE_ROWS, FILE_BYTES
+        )
+        lines = list(self._change_lines(((row, self._image(reader, key)) for key, row in rows), kept))
+        blocks.add(b"".join(lines))
+        return _Part(len(lines), sum(row.weight for _, row in rows), reached)
 
     def _image(self, reader: Reader, key: bytes) -> bytes:
         """The item at the end of the window; empty where there is none."""
@@ -194,11 +222,11 @@ class ExportWork:
         row = reader.get(self._table.space, key) if saved is None else saved
         return row.value if row else b""
 
-    def _change_lines(self, changes: list[tuple[bytes, Row, bytes]], kept: ExportFilter) -> Iterator[bytes]:
+    def _change_lines(self, changes: Iterable[tuple[Row, bytes]], kept: ExportFilter) -> Iterator[bytes]:
         spec = self._export.request.incremental_export_specification
         with_old = spec is None or spec.export_view_type != "NEW_IMAGE"
         ion = self._export.request.export_format == "ION"
-        for _, row, image in changes:
+        for row, image in changes:
             change = _decode_change(row.value)
             old = decode_item(change.old) if change.old else None
             new = decode_item(image) if image else None
@@ -272,13 +300,19 @@ def _changed_write(txn: StorageTransaction, space: str, key: bytes, at: float, o
     return Write(space, key, before, Row(old.weight if old else 0, row))
 
 
-def _item_lines(rows: list[tuple[bytes, Row]], kept: ExportFilter, ion: bool) -> Iterator[bytes]:
+def _item_lines(values: Sequence[bytes], kept: ExportFilter, ion: bool) -> tuple[bytes, int]:
+    """The lines of some items, and their number."""
     if not ion and kept.is_empty:
-        return (b'{"Item":' + row.value + b"}\n" for _, row in rows)
-    items = (kept.image(decode_item(row.value)) for _, row in rows)
+        return _lines_of(values), len(values)
+    found = (kept.image(decode_item(each)) for each in values)
+    items = [item for item in found if item is not None]
     if ion:
-        return (ion_line({"Item": item}) for item in items if item is not None)
-    return (b'{"Item":' + _encode(item) + b"}\n" for item in items if item is not None)
+        return b"".join(ion_line({"Item": item}) for item in items), len(items)
+    return _lines_of([_encode(item) for item in items]), len(items)
+
+
+def _lines_of(items: Sequence[bytes]) -> bytes:
+    return b'{"Item":' + b'}\n{"Item":'.join(items) + b"}\n" if items else b""
 
 
 def _file_key(export_id: str, number: int) -> bytes:

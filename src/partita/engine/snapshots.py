@@ -11,7 +11,7 @@ writers of all processes take part. Nothing is locked between two batches.
 A restore to a point in time begins with a snapshot, too; `restore_steps` replaces its saved items by older ones.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -57,6 +57,26 @@ def next_rows(
     merged = dict(present) | dict(saved)
     keys = sorted(key for key, row in merged.items() if row != NO_ITEM and (reached is None or key <= reached))
     return CopiedRows([(key, merged[key]) for key in keys], reached)
+
+
+class CopiedValues(NamedTuple):
+    """The next items of a copy, their size, and the mark after them; None at the end."""
+
+    values: Sequence[bytes]
+    size: int
+    reached: bytes | None
+
+
+def next_values(reader: Reader, table: StoredTable, snapshot: SnapshotRecord, max_rows: int) -> CopiedValues:
+    """The items of a snapshot after its mark, as `next_rows` has them, in less time where none of them is saved."""
+    low = after(snapshot.copied_to)
+    batch = next(iter(reader.batches(table.space, low, None, expected=max_rows)), None)
+    if batch is not None and len(batch.keys) <= max_rows:
+        high = batch.keys[-1] + b"\0"
+        if next(iter(reader.range(snapshot.saved, low, high)), None) is None:
+            return CopiedValues(batch.values, sum(batch.weights), batch.keys[-1])
+    rows, reached = next_rows(reader, table, snapshot, max_rows)
+    return CopiedValues([row.value for _, row in rows], sum(row.weight for _, row in rows), reached)
 
 
 def bounded_rows(
