@@ -12,6 +12,7 @@ import pytest
 
 from partita import Entity, Item, Store, Table, connect, pattern, prove
 from partita.cli import move as command
+from partita.dynamodb.exceptions import AccessDeniedException
 from partita.dynamodb.requests import BatchWriteItem, DescribeTable, DescribeTimeToLive, UpdateTable
 from partita.dynamodb.shapes import StreamSpecification
 from partita.errors import ConfigurationError, TransferFailed
@@ -32,6 +33,7 @@ def article(article_id: str) -> Item[Article]: ...
 
 
 design = prove("stock", stock)
+THIS = "tests.recovery.test_moving"
 PATIENT = PATIENCE  # of a pause: a busy machine is no reason to call a switch off
 
 
@@ -223,11 +225,37 @@ def test_command_moves_a_file_and_runs_the_switch_while_writers_wait(
         assert counts(db) == program.model
 
 
+def test_moved_file_rejects_writes_in_every_process_until_the_move_is_taken_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    with connect(old, design, durability="process") as running:  # open all the time, as another process has it
+        filled(running, 3)
+        command.move(THIS, source=str(old), to=str(new), max_pause=PATIENT)
+        for write in (
+            lambda: running.put(Article(article_id="late", count=1)),
+            lambda: running.delete(article("old.1")),
+            lambda: running.create(Article(article_id="late", count=1)),
+        ):
+            with pytest.raises(AccessDeniedException, match=f"Table stock was moved to {new}"):
+                write()
+        assert len(counts(running)) == 3
+    with connect(old, design) as restarted, pytest.raises(AccessDeniedException, match="partita move --unfence"):
+        restarted.put(Article(article_id="late", count=1))
+    command.move(THIS, source=str(old), unfence=True)
+    assert "stock: writes are accepted again" in capsys.readouterr().out
+    with connect(old, design) as again:
+        again.put(Article(article_id="late", count=1))
+        assert len(counts(again)) == 4
+
+
 def test_command_that_fails_calls_the_switch_off(tmp_path: Path) -> None:
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     with connect(old, durability="process") as engine:
         filled(Store(engine, design), 1)
     with pytest.raises(TransferFailed, match="CommandFailed: false: ended with status 1"):
         command.move("tests.recovery.test_moving", source=str(old), to=str(new), switch="false", max_pause=PATIENT)
+    with connect(old, design) as db:
+        db.put(Article(article_id="later", count=1))  # the switch was called off: the file is not fenced
     with pytest.raises(ConfigurationError, match="name a command that stops the programs"):
         command.move("tests.recovery.test_moving", source="http://127.0.0.1:1", to=str(new))

@@ -12,10 +12,11 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from partita.cli.backup import opened
-from partita.cli.options import Address
+from partita.cli.options import Address, Flag
 
 if TYPE_CHECKING:
     from partita.recovery.moving import Pause
+    from partita.store.store import Store
 
 Seconds = Annotated[float, Parameter(validator=Number(gt=0, lte=3600))]
 Command = Annotated[str | None, Parameter(metavar="COMMAND")]
@@ -26,7 +27,8 @@ def move(
     /,
     *,
     source: Annotated[Address, Parameter(name="--from")],
-    to: Address,
+    to: Address | None = None,
+    unfence: Flag = False,
     pause: Command = None,
     resume: Command = None,
     switch: Command = None,
@@ -35,7 +37,9 @@ def move(
     """Move the tables of a design to another place, while programs write: copy, follow the changes, compare, switch.
 
     At the switch writers of the source are paused, the last changes are copied and compared, and the command of
-    --switch lets programs use the target. Items that differ are copied again, alone. The source is not changed.
+    --switch lets programs use the target. Items that differ are copied again, alone. From then on a source that is a
+    file rejects writes to these tables, in all processes, with an error that names the target. Nothing else of the
+    source is changed.
 
     Parameters
     ----------
@@ -45,6 +49,8 @@ def move(
         Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
     to
         Where it goes. Its tables must not exist, or be empty.
+    unfence
+        Move nothing. Let programs write to the tables of the file of --from again, after a move that you take back.
     pause
         A command that returns once no program writes to the source. Not needed for a file: its lock is held, and
         programs wait.
@@ -58,17 +64,25 @@ def move(
     from partita.errors import ConfigurationError
     from partita.recovery import move as moved
 
+    if unfence:
+        _unfence(what, source)
+        return
+    if to is None:
+        raise ConfigurationError("--to: name the place that the tables move to")
     if pause is None and "://" in source:
         raise ConfigurationError("--pause: name a command that stops the programs that write to the source")
     with opened(what, source) as old, opened(what, to, creates=True) as new:
-        stop = _commands(pause, resume, switch) if pause is not None else _file_lock(old.backend, switch)
+        stop = _commands(pause, resume, switch) if pause is not None else _file_lock(old, to, switch)
         quiet = 0.5 if source.startswith("dynamodb://") else 0.0
         begun = time.monotonic()
         done = moved(old, new, stop, max_pause=max_pause, quiet=quiet, progress=_printed_steps())
         for each in done.tables:
             changes = f"{each.changes:,} changes followed, {each.repaired:,} items repaired"
             print(f"{each.name}: {each.items:,} items copied, {changes}; the content is the same")
-        print(f"moved in {time.monotonic() - begun:.1f} s; writers were paused for {done.paused:.2f} s")
+        print(
+            f"moved in {time.monotonic() - begun:.1f} s; writers were paused for {done.paused:.2f} s, "
+            f"{done.last_changes:.2f} s of it for the last changes"
+        )
 
 
 def _commands(pause: str, resume: str | None, switch: str | None) -> "Pause":
@@ -85,16 +99,31 @@ def _commands(pause: str, resume: str | None, switch: str | None) -> "Pause":
     return stop
 
 
-def _file_lock(engine: Any, switch: str | None) -> "Pause":
-    """The lock of a database file, which also writers in other processes wait for."""
+def _file_lock(db: "Store", to: str, switch: str | None) -> "Pause":
+    """The lock of a database file, which also writers in other processes wait for; then its tables reject writes."""
+    engine: Any = db.backend
 
     @contextmanager
     def stop() -> Iterator[None]:
-        with engine.paused_writes():
+        with engine.paused_writes() as fence:
             yield
+            fence.set([db.table_name(table) for table in db.design.tables], to)
             _run(switch)
 
     return stop
+
+
+def _unfence(what: str, address: str) -> None:
+    from partita.errors import ConfigurationError
+
+    if "://" in address:
+        raise ConfigurationError(f"--unfence: only the tables of a file are fenced; {address} is not a file")
+    with opened(what, address) as db:
+        engine: Any = db.backend
+        names = [db.table_name(table) for table in db.design.tables]
+        with engine.paused_writes() as fence:
+            changed = fence.set(names, None)
+    print(f"{', '.join(changed)}: writes are accepted again" if changed else "no table was fenced")
 
 
 def _run(command: str | None) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from partita.dynamodb.exceptions import ResourceInUseException
+from partita.dynamodb.exceptions import AccessDeniedException, ResourceInUseException
 from partita.engine.catalog import Catalog, name_of
 from partita.engine.schema import StoredTable
 from partita.engine.vector_memory import VectorMemory
@@ -42,7 +42,17 @@ class EngineContext(msgspec.Struct, frozen=True):
         return self.catalog.table(name or "") if found is None else found
 
     def table_for_write(self, name: str | None) -> StoredTable:
-        """The table by name or ARN, for a write inside its transaction."""
+        """The table by name or ARN, for a write of items inside its transaction; one that was moved rejects it."""
+        table = self.write_catalog.table_in_txn(name or "")
+        if table.record.moved_to is not None:
+            raise AccessDeniedException(
+                f"Table {table.name} was moved to {table.record.moved_to}, and its items cannot be written here any "
+                "more; connect to the new address, or take the move back with partita move --unfence"
+            )
+        return table
+
+    def table_for_update(self, name: str | None) -> StoredTable:
+        """The table by name or ARN, for a change of its settings inside a transaction."""
         return self.write_catalog.table_in_txn(name or "")
 
     def check_not_restoring(self, name: str | None) -> None:

@@ -31,6 +31,7 @@ from partita.storage import after_fork
 from partita.storage.contract import Storage, Watch
 
 if TYPE_CHECKING:
+    from partita.engine.fence import Fence
     from partita.engine.item_history import ItemHistory
 
 Reply = TypeVar("Reply")
@@ -174,10 +175,20 @@ class Engine:
         return self._context.storage.watch()
 
     @contextmanager
-    def paused_writes(self) -> Iterator[None]:
-        """Nobody can write while the block lasts, in no process; writers wait, at most as long as for a lock."""
-        with self._context.storage.transaction():
-            yield
+    def paused_writes(self) -> Iterator["Fence"]:
+        """Nobody can write while the block lasts, in no process; writers wait, at most as long as for a lock.
+
+        The fence of the block makes tables reject writes from its end on. An exception that leaves it takes that back.
+        """
+        from partita.engine.fence import Fence
+
+        try:
+            with self._context.storage.transaction() as txn:
+                yield Fence(self._context.write_catalog, txn)
+        except BaseException:
+            self._context.write_catalog.invalidate()
+            raise
+        self._context.catalog.refresh()
 
     def record_reads(self) -> RecordingEngine:
         """This engine, with a record of the reads that its requests make."""

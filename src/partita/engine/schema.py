@@ -131,6 +131,7 @@ class TableRecord(msgspec.Struct, kw_only=True, frozen=True):
     restore: RestoreRecord | None = None
     fill: FillRecord | None = None
     importing: str | None = None  # the id of the import that fills the table
+    moved_to: str | None = None  # where the items are now: writes of items are rejected
 
     def all_indexes(self) -> list[IndexRecord | VectorIndexRecord]:
         return [*self.indexes, *self.vector_indexes]

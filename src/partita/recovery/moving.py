@@ -56,10 +56,11 @@ class MovedTable(msgspec.Struct, frozen=True):
 
 
 class Move(msgspec.Struct, frozen=True):
-    """A move that has succeeded, and how long writers were paused."""
+    """A move that has succeeded, and how long writers were paused: in all, and to follow the last changes."""
 
     tables: list[MovedTable]
     paused: float
+    last_changes: float
 
 
 class _TooSlow(Exception):
@@ -90,26 +91,29 @@ def move(
             copy.copy(progress, lambda: [each.follow() for each in copies])
         for copy in copies:
             copy.compare(progress)
-        paused = _switch(copies, target, pause, max_pause, quiet, progress)
+        paused, last_changes = _switch(copies, target, pause, max_pause, quiet, progress)
     finally:
         for copy in copies:
             copy.close()
-    return Move([copy.result() for copy in copies], paused)
+    return Move([copy.result() for copy in copies], paused, last_changes)
 
 
 def _switch(
     copies: "list[_TableCopy]", target: Store, pause: Pause, max_pause: float, quiet: float, progress: Progress
-) -> float:
+) -> tuple[float, float]:
+    """Switches to the target; returns how long writers were paused, and how long the last changes took of it."""
     target.create_tables()  # TTL, stream and recovery
     for attempt in range(MAX_ROUNDS):
         while sum(len(copy.follow()) for copy in copies) > 100:
             progress("following changes", attempt)
+        paused_at = time.monotonic()
         try:
             with pause():
                 begun = time.monotonic()
                 for copy in copies:
                     copy.finish(begun + max_pause, quiet)
-                return time.monotonic() - begun
+                took = time.monotonic() - begun
+            return time.monotonic() - paused_at, took
         except _TooSlow:
             progress("switch called off", attempt + 1)
     raise TransferFailed("PauseTooLong", f"the last changes took longer than {max_pause} s, {MAX_ROUNDS} times")

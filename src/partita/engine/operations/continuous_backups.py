@@ -56,7 +56,7 @@ def _table(context: EngineContext, name: str | None) -> StoredTable:
             f"Backups are being enabled for the table: {name}. Please retry later"
         )
     try:
-        return context.table_for_write(name)
+        return context.table_for_update(name)
     except ResourceNotFoundException:
         raise TableNotFoundException(f"Table not found: {name}") from None
 

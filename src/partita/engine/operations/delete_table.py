@@ -31,7 +31,7 @@ def delete_table(context: EngineContext, request: DeleteTable) -> Job:
             return DeleteTableOutput(table_description=described)
         context.check_not_restoring(request.table_name)
         try:
-            table = context.table_for_write(request.table_name)
+            table = context.table_for_update(request.table_name)
         except ResourceNotFoundException:
             raise ResourceNotFoundException(
                 f"Requested resource not found: Table: {request.table_name} not found"

@@ -138,6 +138,7 @@ def create_target(
         recovery=None,
         snapshots=[],
         restore=restore,
+        moved_to=None,
         fill=None,
         importing=None,
     )

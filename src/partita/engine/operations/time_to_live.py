@@ -31,7 +31,7 @@ def update_time_to_live(context: EngineContext, request: UpdateTimeToLive) -> Jo
 
     def job(txn: StorageTransaction) -> UpdateTimeToLiveOutput:
         context.check_not_restoring(request.table_name)
-        before = context.table_for_write(request.table_name).record
+        before = context.table_for_update(request.table_name).record
         _check_change(before, wanted)
         if wanted.enabled:
             (space,) = context.write_catalog.new_spaces(txn, 1)

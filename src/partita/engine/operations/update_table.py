@@ -108,7 +108,7 @@ def _deleted_vector_indexes(
 def _find_table(context: EngineContext, name: str | None) -> StoredTable:
     context.check_not_restoring(name)
     try:
-        return context.table_for_write(name)
+        return context.table_for_update(name)
     except ResourceNotFoundException:
         raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found") from None
 
