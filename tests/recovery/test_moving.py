@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -232,11 +232,13 @@ def test_moved_file_rejects_writes_in_every_process_until_the_move_is_taken_back
     with connect(old, design, durability="process") as running:  # open all the time, as another process has it
         filled(running, 3)
         command.move(THIS, source=str(old), to=str(new), max_pause=PATIENT)
-        for write in (
-            lambda: running.put(Article(article_id="late", count=1)),
+        late = Article(article_id="late", count=1)
+        writes: list[Callable[[], object]] = [
+            lambda: running.put(late),
+            lambda: running.create(late),
             lambda: running.delete(article("old.1")),
-            lambda: running.create(Article(article_id="late", count=1)),
-        ):
+        ]
+        for write in writes:
             with pytest.raises(AccessDeniedException, match=f"Table stock was moved to {new}"):
                 write()
         assert len(counts(running)) == 3
