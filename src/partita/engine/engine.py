@@ -31,7 +31,7 @@ from partita.storage import after_fork
 from partita.storage.contract import Storage, Watch
 
 if TYPE_CHECKING:
-    from partita.engine.fence import Fence
+    from partita.engine.fence import TableFence
     from partita.engine.item_history import ItemHistory
 
 Reply = TypeVar("Reply")
@@ -175,16 +175,16 @@ class Engine:
         return self._context.storage.watch()
 
     @contextmanager
-    def paused_writes(self) -> Iterator["Fence"]:
+    def paused_writes(self) -> Iterator["TableFence"]:
         """Nobody can write while the block lasts, in no process; writers wait, at most as long as for a lock.
 
         The fence of the block makes tables reject writes from its end on. An exception that leaves it takes that back.
         """
-        from partita.engine.fence import Fence
+        from partita.engine.fence import TableFence
 
         try:
             with self._context.storage.transaction() as txn:
-                yield Fence(self._context.write_catalog, txn)
+                yield TableFence(self._context.write_catalog, txn)
         except BaseException:
             self._context.write_catalog.invalidate()
             raise

@@ -12,7 +12,7 @@ from partita.engine.catalog import Catalog
 from partita.storage.contract import StorageTransaction
 
 
-class Fence:
+class TableFence:
     """The fences of tables, inside one transaction."""
 
     def __init__(self, catalog: Catalog, txn: StorageTransaction) -> None:
