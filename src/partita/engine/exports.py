@@ -74,7 +74,7 @@ def files_of(context: EngineContext, export: ExportRecord) -> ExportFiles:
     return ExportFiles(context.buckets, request.s3_bucket or "", request.s3_prefix, export.id)
 
 
-class _Part(NamedTuple):
+class _FilePart(NamedTuple):
     """What one data file has: the number of its lines, the size of what was read, and the mark; None at the end."""
 
     items: int
@@ -184,7 +184,7 @@ class ExportWork:
         EXPORTS.save(txn, moved)
         return True
 
-    def _read(self, reader: Reader, blocks: GzipBlocks) -> "_Part":
+    def _read(self, reader: Reader, blocks: GzipBlocks) -> "_FilePart":
         """Adds the items of the next data file, block by block."""
         export = self._export
         kept = ExportFilter(export.request.filter_specification, self._table)
@@ -198,14 +198,14 @@ class ExportWork:
             blocks.add(block)
             items, size, rows = items + count, size + weight, rows + len(values)
             if reached is None:
-                return _Part(items, size, None)
+                return _FilePart(items, size, None)
             read = sum(map(len, values))
             length += read
             most = max(1, min(BLOCK_ROWS, BLOCK_BYTES * len(values) // max(1, read)))  # large items in small blocks
             snapshot = replace(snapshot, copied_to=reached.hex())
-        return _Part(items, size, reached)
+        return _FilePart(items, size, reached)
 
-    def _read_changes(self, reader: Reader, blocks: GzipBlocks) -> "_Part":
+    def _read_changes(self, reader: Reader, blocks: GzipBlocks) -> "_FilePart":
         """Adds the changes of the next data file of a window."""
         export = self._export
         kept = ExportFilter(export.request.filter_specification, self._table)
@@ -214,7 +214,7 @@ class ExportWork:
         )
         lines = list(self._change_lines(((row, self._image(reader, key)) for key, row in rows), kept))
         blocks.add(b"".join(lines))
-        return _Part(len(lines), sum(row.weight for _, row in rows), reached)
+        return _FilePart(len(lines), sum(row.weight for _, row in rows), reached)
 
     def _image(self, reader: Reader, key: bytes) -> bytes:
         """The item at the end of the window; empty where there is none."""
