@@ -1,38 +1,29 @@
 """Plan, apply and doctor on other implementations of DynamoDB."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from partita import Store, connect
-from partita.dynamodb.exceptions import DynamoDBError
-from partita.dynamodb.requests import DeleteTable, UpdateItem
+from partita.dynamodb.requests import UpdateItem
 from partita.evolution.apply import apply_design
 from partita.evolution.diagnosis import diagnose
 from partita.evolution.migration_plan import plan_migration
 from partita.remote.credentials import Credentials
-from partita.store.design_records import table as record_table
 from tests.evolution.shop import first, second
 from tests.evolution.test_apply import built_from_nothing, filled, stored
+from tests.peers.fixtures import endpoint_of
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=["dynamodb_local", "dynoxide"])
+@pytest.fixture(params=["dynamodb-local", "dynoxide"])
 def backend(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A peer without the tables of this test."""
-    with connect(request.getfixturevalue(request.param), credentials=Credentials("local", "local")) as opened:
-        _clean(opened)
-        yield opened
-        _clean(opened)
-
-
-def _clean(backend: Any) -> None:
-    for name in ("shop", record_table.name):
-        with suppress(DynamoDBError):
-            backend.call(DeleteTable(table_name=name))
+    """A peer of its own: in one that has served many tests, DynamoDB Local may never finish a new index."""
+    for endpoint in endpoint_of(request.param):
+        with connect(endpoint, credentials=Credentials("local", "local")) as opened:
+            yield opened
 
 
 def test_index_and_counter_are_planned_applied_and_examined(backend: Any) -> None:

@@ -13,7 +13,8 @@ from tests.peers.runtimes import Unavailable, node
 RunJavaScript = Callable[[str, str], Any]
 
 
-def _endpoint(name: str) -> Iterator[str]:
+def endpoint_of(name: str) -> Iterator[str]:
+    """Starts a peer and yields its endpoint; skips where it cannot be had."""
     try:
         with PEERS[name].started() as running:
             yield running.endpoint
@@ -24,31 +25,31 @@ def _endpoint(name: str) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def dynamodb_local() -> Iterator[str]:
     """DynamoDB Local, shared by the session: tests use table names of their own."""
-    yield from _endpoint("dynamodb-local")
+    yield from endpoint_of("dynamodb-local")
 
 
 @pytest.fixture(scope="session")
 def dynoxide() -> Iterator[str]:
     """dynoxide, shared by the session."""
-    yield from _endpoint("dynoxide")
+    yield from endpoint_of("dynoxide")
 
 
 @pytest.fixture(scope="session")
 def dynalite() -> Iterator[str]:
     """dynalite, shared by the session."""
-    yield from _endpoint("dynalite")
+    yield from endpoint_of("dynalite")
 
 
 @pytest.fixture(scope="session")
 def moto() -> Iterator[str]:
     """moto's server, shared by the session."""
-    yield from _endpoint("moto")
+    yield from endpoint_of("moto")
 
 
 @pytest.fixture(scope="session", params=sorted(PEERS))
 def peer(request: pytest.FixtureRequest) -> Iterator[str]:
     """Each peer in turn."""
-    yield from _endpoint(request.param)
+    yield from endpoint_of(request.param)
 
 
 @pytest.fixture(scope="session")
