@@ -4,6 +4,7 @@ import atexit
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Generator
 
@@ -13,6 +14,23 @@ from hypothesis import HealthCheck, settings
 # How long an example takes, or its generation, says more of the machine than of us.
 settings.register_profile("partita", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("partita")
+
+
+def _no_database_is_opened(event: str, arguments: tuple[object, ...]) -> None:
+    """The product opens database files and their indexes through SQLite only (tests/storage/test_file_locks.py)."""
+    if event != "open" or not isinstance(path := arguments[0], str):
+        return
+    caller = sys._getframe(1)
+    while caller.f_back is not None and caller.f_code.co_filename.endswith("pathlib.py"):
+        caller = caller.f_back
+    if SOURCE not in caller.f_code.co_filename or caller.f_code.co_name == "_open_index":
+        return
+    if path.endswith("-shm") or os.path.exists(f"{path}-shm"):  # noqa: PTH110
+        raise AssertionError(f"{caller.f_code.co_filename}: opens {path}, which ends the locks of this process")
+
+
+SOURCE = os.path.join("src", "partita", "")  # noqa: PTH118
+sys.addaudithook(_no_database_is_opened)
 
 pytest_plugins = ["pytester", "tests.peers.fixtures"]
 

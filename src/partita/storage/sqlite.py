@@ -13,7 +13,6 @@ transaction is rolled back; where that fails too, the connection is replaced, so
 """
 
 import os
-import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -46,8 +45,8 @@ MAX_INLINE = 1900  # bytes of key and value; more would overflow a page of 8 KB
 
 
 _BESIDE = ("-wal", "-shm")
-_INDEX_HEADER = struct.Struct("=14xHI")  # the page size and the number of frames in the index of the log (wal.c)
-_LOG_HEADER, _FRAME_HEADER = 32, 24
+_ATTEMPTS = 5
+_LOG_HEADER, _FRAME_HEADER = 32, 24  # bytes (sqlite.org/fileformat2.html)
 
 
 class SqliteStorage:
@@ -202,18 +201,20 @@ class SqliteStorage:
             return
         for suffix, before, now in zip(_BESIDE, self._beside, found, strict=True):
             is_same = now is not None and before is not None and now[:2] == before[:2]
-            if not is_same or (now[2] < before[2] and not self._was_shortened_by_sqlite(suffix, now[2])):  # type: ignore[index]
+            is_shorter = is_same and now[2] < before[2]  # type: ignore[index]
+            if not is_same or (is_shorter and not (suffix == "-wal" and self._has_all_frames(self._writer))):
                 raise FileReplaced(self.path + suffix)
         self._beside = found
 
-    def _was_shortened_by_sqlite(self, suffix: str, size: int) -> bool:
-        """Whether a log still has all frames that its index names; the index itself never becomes shorter."""
-        if suffix != "-wal":
-            return False
-        with open(self._file + "-shm", "rb") as index:  # noqa: PTH123
-            header = index.read(_INDEX_HEADER.size)
-        page, frames = _INDEX_HEADER.unpack(header)
-        return size >= (_LOG_HEADER + frames * (_FRAME_HEADER + (page if page > 1 else 65536)) if frames else 0)
+    def _has_all_frames(self, writer: SqliteConnection) -> bool:
+        """Whether a log that became shorter still has all frames that its index names, so that SQLite shortened it."""
+        for _ in range(_ATTEMPTS):  # other processes write to it
+            frames, _ = writer.apsw.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)  # counts, and copies nothing
+            page: Any = writer.apsw.pragma("page_size")
+            found = _identity_and_size(self._file + "-wal")
+            if found and found[2] >= (_LOG_HEADER + frames * (_FRAME_HEADER + page) if frames else 0):
+                return True
+        return False
 
     def _check_identity(self) -> None:
         if _identity(self._file) != self._identity:

@@ -15,12 +15,19 @@ A log without page 1 is accepted: that of a version without stamps, or one that 
 
 A log that is missing is found by its index, `-shm`, where that is still there. SQLite deletes the index first, and only
 when all of the log is in the file. So an index of commits that are not in the file, without a log, means lost commits.
+
+A process loses its locks of a file when it closes any descriptor of it, so neither the file nor the index may be opened
+and closed beside SQLite. The file is read through SQLite, which keeps descriptors for as long as it has locks; the
+descriptor of an index stays open. Nobody locks a log.
 """
 
+import os
 import secrets
 import struct
 from pathlib import Path
 from typing import BinaryIO
+
+import apsw
 
 FORMAT_BITS = 0xFF
 _SHIFT = 8
@@ -32,6 +39,7 @@ _FRAME_HEADER = struct.Struct(">I4xQ8x")  # page number, salts
 _INDEX = struct.Struct("=I12xI76xI")  # version, frames in the log, frames copied into the file (wal.c)
 _INDEX_VERSION = 3007000
 _ATTEMPTS = 5  # while another process writes
+_indexes: dict[tuple[int, int], int] = {}  # descriptors of indexes without a log
 
 
 def next_version(version: int, file_format: int) -> int:
@@ -59,14 +67,17 @@ def is_stale(path: str) -> bool:
 
 def is_missing(path: str) -> bool:
     """Whether the log beside a file was deleted while it had commits that are not in the file."""
-    return _has_commits(path) and not Path(f"{path}-wal").exists() and _has_commits(path)  # not deleted meanwhile
+    return not _has_log(path) and _has_commits(path) and not _has_log(path)  # not created meanwhile
+
+
+def _has_log(path: str) -> bool:
+    return Path(f"{path}-wal").exists()
 
 
 def _has_commits(path: str) -> bool:
     """Whether the index of the log names commits that are not in the file."""
     try:
-        with Path(f"{path}-shm").open("rb") as index:
-            head = index.read(_INDEX.size)
+        head = os.pread(_open_index(f"{path}-shm"), _INDEX.size, 0)
     except OSError:
         return False
     if len(head) < _INDEX.size:
@@ -75,12 +86,26 @@ def _has_commits(path: str) -> bool:
     return bool(version == _INDEX_VERSION and copied < frames)
 
 
+def _open_index(path: str) -> int:
+    """A descriptor of an index without a log, which is rare; it stays open (see above)."""
+    found = Path(path).stat()
+    identity = found.st_dev, found.st_ino
+    if identity not in _indexes:
+        _indexes[identity] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    return _indexes[identity]
+
+
 def _file_stamp(path: str) -> int | None:
     try:
-        with Path(path).open("rb") as file:
-            return _stamp(file)
-    except OSError:
+        file = apsw.VFSFile("unix", path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    except apsw.Error:
         return None
+    try:
+        return _stamp(file.xRead(_PAGE_1.size, 0))
+    except apsw.Error:
+        return None
+    finally:
+        file.xClose()
 
 
 def _log_stamps(path: str) -> list[int]:
@@ -103,14 +128,13 @@ def _stamps_in_frames(log: BinaryIO, page_size: int, salts: int) -> list[int]:
         if frame_salts != salts:  # of an earlier log
             break
         begin = log.tell()
-        if page == 1 and (stamp := _stamp(log)) is not None:
+        if page == 1 and (stamp := _stamp(log.read(_PAGE_1.size))) is not None:
             stamps.append(stamp)
         log.seek(begin + page_size)
     return stamps
 
 
-def _stamp(page: BinaryIO) -> int | None:
-    head = page.read(_PAGE_1.size)
+def _stamp(head: bytes) -> int | None:
     if len(head) < _PAGE_1.size:
         return None
     version: int = _PAGE_1.unpack(head)[0]
