@@ -12,7 +12,7 @@ MODULES = {
     "aws": ("botocore",),
     "boto": ("boto3", "botocore"),
     "cli": ("cyclopts", "rich"),
-    "data": ("amazon", "zstandard"),
+    "data": ("amazon", "isal", "zstandard"),
     "otel": ("opentelemetry",),
     "pydantic": ("pydantic",),
     "remote": ("urllib3",),

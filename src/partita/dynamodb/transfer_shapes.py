@@ -191,18 +191,12 @@ class ListImports(Request[ListImportsOutput]):
 # Bulk puts ------------------------------------------------------------------------------------------------------
 
 
-class InputS3Configuration(Shape):
-    s3_bucket_owner: str | None = None
-    s3_bucket: str | None = None
-    s3_key_prefix: str | None = None
+class InputS3Configuration(S3BucketSource):
     input_format: str | None = None
     input_compression_type: str | None = None
 
 
-class OutputS3Configuration(Shape):
-    s3_bucket_owner: str | None = None
-    s3_bucket: str | None = None
-    s3_key_prefix: str | None = None
+class OutputS3Configuration(S3BucketSource):
     s3_sse_algorithm: str | None = None
     s3_sse_kms_key_id: str | None = None
     output_type: list[str] | None = None

@@ -17,7 +17,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from partita.dynamodb.exceptions import ConditionalCheckFailedException, DynamoDBError, ValidationException
+from partita.dynamodb.exceptions import (
+    ConditionalCheckFailedException,
+    DynamoDBError,
+    ResourceNotFoundException,
+    ValidationException,
+)
 from partita.dynamodb.requests import PutItem
 from partita.dynamodb.transfer_shapes import StartBulkPutItems
 from partita.engine.buckets import BucketMissing, StoredObject
@@ -46,7 +51,7 @@ class BulkRecord(TransferRecord, kw_only=True, frozen=True):
     total: int | None = None
 
 
-BULK_PUTS = Transfers("bulk-operation", BulkRecord)
+BULK_PUTS = Transfers("bulk-operation", BulkRecord, ResourceNotFoundException)
 
 
 class _Place(msgspec.Struct, frozen=True):

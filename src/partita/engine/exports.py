@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.exceptions import ExportNotFoundException, ValidationException
 from partita.dynamodb.transfer_shapes import ExportTableToPointInTime
 from partita.dynamodb.values import Item
 from partita.engine.buckets import BucketMissing
@@ -66,7 +66,7 @@ class ExportRecord(TransferRecord, kw_only=True, frozen=True):
         return self.since is not None
 
 
-EXPORTS = Transfers("export", ExportRecord)
+EXPORTS = Transfers("export", ExportRecord, ExportNotFoundException)
 
 
 def files_of(context: EngineContext, export: ExportRecord) -> ExportFiles:
@@ -259,7 +259,7 @@ class ExportWork:
             times = {"exportFromTime": timestamp(export.since), "exportToTime": timestamp(export.at)}
         summary = {
             "version": "2023-08-01" if export.is_incremental else "2020-06-30",
-            "exportArn": f"{self._context.table_arn(export.table)}/export/{export.id}",
+            "exportArn": EXPORTS.arn(self._context, export),
             "startTime": timestamp(export.started),
             "endTime": timestamp(export.ended or export.started),
             "tableArn": self._context.table_arn(export.table),

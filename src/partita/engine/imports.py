@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
-from partita.dynamodb.exceptions import DynamoDBError
+from partita.dynamodb.exceptions import DynamoDBError, ImportNotFoundException
 from partita.dynamodb.transfer_shapes import ImportTable
 from partita.engine.buckets import BucketMissing, StoredObject
 from partita.engine.context import EngineContext
@@ -50,7 +50,7 @@ class ImportRecord(TransferRecord, kw_only=True, frozen=True):
     added_to: str = ""
 
 
-IMPORTS = Transfers("import", ImportRecord)
+IMPORTS = Transfers("import", ImportRecord, ImportNotFoundException)
 
 
 class TableImport:

@@ -9,7 +9,9 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from partita.dynamodb.exceptions import DynamoDBError, ValidationException
 from partita.engine.catalog import SPACE
+from partita.engine.context import EngineContext
 from partita.engine.key_encoding import prefix_end
 from partita.storage.contract import Reader, Row, StorageTransaction, Write
 
@@ -46,8 +48,10 @@ AnyRecord = TypeVar("AnyRecord", bound=TransferRecord)
 class Transfers(Generic[AnyRecord]):
     """The records of one kind."""
 
-    def __init__(self, name: str, kind: type[AnyRecord]) -> None:
+    def __init__(self, name: str, kind: type[AnyRecord], missing: type[DynamoDBError]) -> None:
         self.name = name  # in their ARNs
+        self._title = name.capitalize().replace("-", " ")
+        self._missing = missing
         self._prefix = b"\0" + name.encode() + b"/"
         self._decode = msgspec.json.Decoder(kind).decode
 
@@ -59,6 +63,20 @@ class Transfers(Generic[AnyRecord]):
     def find(self, reader: Reader, record_id: str) -> AnyRecord | None:
         row = reader.get(SPACE, self._prefix + record_id.encode())
         return None if row is None else self._decode(row.value)
+
+    def arn(self, context: EngineContext, record: AnyRecord) -> str:
+        return f"{context.table_arn(record.table)}/{self.name}/{record.id}"
+
+    def check_arn(self, arn: str) -> None:
+        """Raises ValidationException for a text that is not the ARN of any record of this kind."""
+        if not arn.rpartition(f"/{self.name}/")[0]:
+            raise ValidationException(f"Invalid {self._title} ARN")
+
+    def existing(self, context: EngineContext, reader: Reader, arn: str) -> AnyRecord:
+        record = self.find(reader, arn.rpartition(f"/{self.name}/")[2])
+        if record is None or self.arn(context, record) != arn:
+            raise self._missing(f"{self._title} not found: {arn}")
+        return record
 
     def save(self, txn: StorageTransaction, record: AnyRecord) -> None:
         key = self._prefix + record.id.encode()

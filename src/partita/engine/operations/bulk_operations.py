@@ -5,7 +5,6 @@ from msgspec.structs import replace
 from partita.dynamodb.exceptions import (
     INVALID,
     IdempotentParameterMismatchException,
-    ResourceNotFoundException,
     ValidationException,
 )
 from partita.dynamodb.transfer_shapes import (
@@ -27,7 +26,7 @@ from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
 from partita.engine.data_formats import check_readable
 from partita.engine.transfers import LIST, new_id
-from partita.storage.contract import Reader, StorageTransaction
+from partita.storage.contract import StorageTransaction
 
 
 def start_bulk_put_items(context: EngineContext, request: StartBulkPutItems) -> Job:
@@ -68,7 +67,7 @@ def _check_form(context: EngineContext, request: StartBulkPutItems) -> None:
 
 def describe_bulk_operation(context: EngineContext, request: DescribeBulkOperation) -> BulkOperationOutput:
     check_members(request)
-    found = _existing(context, context.storage, request.bulk_operation_arn or "")
+    found = BULK_PUTS.existing(context, context.storage, request.bulk_operation_arn or "")
     return BulkOperationOutput(bulk_operation_description=_description(context, found))
 
 
@@ -76,7 +75,7 @@ def cancel_bulk_operation(context: EngineContext, request: CancelBulkOperation) 
     check_members(request)
 
     def job(txn: StorageTransaction) -> CancelBulkOperationOutput:
-        found = _existing(context, txn, request.bulk_operation_arn or "")
+        found = BULK_PUTS.existing(context, txn, request.bulk_operation_arn or "")
         if found.is_running:
             found = replace(found, status="CANCELLING")
             BULK_PUTS.save(txn, found)
@@ -92,7 +91,7 @@ def list_bulk_operations(context: EngineContext, request: ListBulkOperations) ->
     page, token = BULK_PUTS.page(context.storage, None, request.max_results or LIST, request.next_token)
     summaries = [
         BulkOperationSummary(
-            bulk_operation_arn=_arn(context, each),
+            bulk_operation_arn=BULK_PUTS.arn(context, each),
             bulk_operation_status=each.status,
             start_time=each.started,
             end_time=each.ended,
@@ -102,21 +101,10 @@ def list_bulk_operations(context: EngineContext, request: ListBulkOperations) ->
     return ListBulkOperationsOutput(bulk_operations_summary_list=summaries, next_token=token)
 
 
-def _existing(context: EngineContext, reader: Reader, arn: str) -> BulkRecord:
-    found = BULK_PUTS.find(reader, arn.rpartition("/bulk-operation/")[2])
-    if found is None or _arn(context, found) != arn:
-        raise ResourceNotFoundException(f"Bulk operation not found: {arn}")
-    return found
-
-
-def _arn(context: EngineContext, record: BulkRecord) -> str:
-    return f"{context.table_arn(record.table)}/bulk-operation/{record.id}"
-
-
 def _description(context: EngineContext, record: BulkRecord) -> BulkOperationDescription:
     request = record.request
     return BulkOperationDescription(
-        bulk_operation_arn=_arn(context, record),
+        bulk_operation_arn=BULK_PUTS.arn(context, record),
         bulk_operation_status=record.status,
         table_details=[BulkOperationTableDetail(table_name=record.table, table_id=record.table_id)],
         client_token=request.client_token,

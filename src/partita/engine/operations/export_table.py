@@ -5,7 +5,6 @@ from msgspec.structs import replace
 from partita.dynamodb.exceptions import (
     INVALID,
     ExportConflictException,
-    ExportNotFoundException,
     InvalidExportTimeException,
     PointInTimeRecoveryUnavailableException,
     TableNotFoundException,
@@ -134,14 +133,9 @@ def _export_window(table: StoredTable, now: float, spec: IncrementalExportSpecif
 
 def describe_export(context: EngineContext, request: DescribeExport) -> ExportOutput:
     check_members(request)
-    arn = request.export_arn or ""
-    base, _, export_id = arn.rpartition("/export/")
-    if not base:
-        raise ValidationException("Invalid Export ARN")
-    export = EXPORTS.find(context.storage, export_id)
-    if export is None or _arn(context, export) != arn:
-        raise ExportNotFoundException(f"Export not found: {arn}")
-    return ExportOutput(export_description=_description(context, export))
+    EXPORTS.check_arn(request.export_arn or "")
+    found = EXPORTS.existing(context, context.storage, request.export_arn or "")
+    return ExportOutput(export_description=_description(context, found))
 
 
 def list_exports(context: EngineContext, request: ListExports) -> ListExportsOutput:
@@ -150,17 +144,13 @@ def list_exports(context: EngineContext, request: ListExports) -> ListExportsOut
     page, token = EXPORTS.page(context.storage, table, request.max_results or LIST, request.next_token)
     summaries = [
         ExportSummary(
-            export_arn=_arn(context, each),
+            export_arn=EXPORTS.arn(context, each),
             export_status=each.status,
             export_type=each.request.export_type or "FULL_EXPORT",
         )
         for each in page
     ]
     return ListExportsOutput(export_summaries=summaries, next_token=token)
-
-
-def _arn(context: EngineContext, export: ExportRecord) -> str:
-    return f"{context.table_arn(export.table)}/export/{export.id}"
 
 
 def _description(context: EngineContext, export: ExportRecord) -> ExportDescription:
@@ -170,7 +160,7 @@ def _description(context: EngineContext, export: ExportRecord) -> ExportDescript
         view = spec.export_view_type or "NEW_AND_OLD_IMAGES"
         spec = replace(spec, export_from_time=export.since, export_to_time=export.at, export_view_type=view)
     return ExportDescription(
-        export_arn=_arn(context, export),
+        export_arn=EXPORTS.arn(context, export),
         export_status=export.status,
         start_time=export.started,
         end_time=export.ended,

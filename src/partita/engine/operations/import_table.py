@@ -5,7 +5,6 @@ from msgspec.structs import replace
 
 from partita.dynamodb.exceptions import (
     ImportConflictException,
-    ImportNotFoundException,
     ResourceInUseException,
     ValidationException,
 )
@@ -74,13 +73,8 @@ def _check_form(context: EngineContext, request: ImportTable, creation: CreateTa
 
 def describe_import(context: EngineContext, request: DescribeImport) -> ImportOutput:
     check_members(request)
-    arn = request.import_arn or ""
-    base, _, import_id = arn.rpartition("/import/")
-    if not base:
-        raise ValidationException("Invalid Import ARN")
-    found = IMPORTS.find(context.storage, import_id)
-    if found is None or _arn(context, found) != arn:
-        raise ImportNotFoundException(f"Import not found: {arn}")
+    IMPORTS.check_arn(request.import_arn or "")
+    found = IMPORTS.existing(context, context.storage, request.import_arn or "")
     return ImportOutput(import_table_description=_description(context, found))
 
 
@@ -90,7 +84,7 @@ def list_imports(context: EngineContext, request: ListImports) -> ListImportsOut
     page, token = IMPORTS.page(context.storage, table, request.page_size or LIST, request.next_token)
     summaries = [
         ImportSummary(
-            import_arn=_arn(context, each),
+            import_arn=IMPORTS.arn(context, each),
             import_status=each.status,
             table_arn=context.table_arn(each.table),
             s3_bucket_source=each.request.s3_bucket_source,
@@ -103,14 +97,10 @@ def list_imports(context: EngineContext, request: ListImports) -> ListImportsOut
     return ListImportsOutput(import_summary_list=summaries, next_token=token)
 
 
-def _arn(context: EngineContext, record: ImportRecord) -> str:
-    return f"{context.table_arn(record.table)}/import/{record.id}"
-
-
 def _description(context: EngineContext, record: ImportRecord) -> ImportTableDescription:
     request = record.request
     return ImportTableDescription(
-        import_arn=_arn(context, record),
+        import_arn=IMPORTS.arn(context, record),
         import_status=record.status,
         table_arn=context.table_arn(record.table),
         table_id=record.table_id,
