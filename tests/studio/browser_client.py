@@ -21,6 +21,7 @@ class PageReply(NamedTuple):
     status: int
     headers: dict[str, str]
     text: str
+    is_complete: bool = True
 
     @property
     def json(self) -> Any:
@@ -38,7 +39,8 @@ class StudioClient:
 
     def __init__(self, application: StudioApplication, headers: Mapping[str, str] | None = None) -> None:
         self.application = application
-        self.headers = dict(headers if headers is not None else {"authorization": f"Bearer {TOKEN}"})
+        program = {"authorization": f"Bearer {TOKEN}", "partita-session": "tests"}
+        self.headers = dict(headers if headers is not None else program)
 
     def get(self, path: str, headers: Mapping[str, str] | None = None, /, **query: Any) -> PageReply:
         return self.send("GET", path + (f"?{urlencode(query)}" if query else ""), b"", headers or {})
@@ -70,8 +72,13 @@ class StudioClient:
         }
         sent: list[Message] = []
 
+        parts_of_body = [{"type": "http.request", "body": body}]
+
         async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": body}
+            if parts_of_body:
+                return parts_of_body.pop()
+            await asyncio.Event().wait()  # the client stays connected
+            raise AssertionError
 
         async def send(message: Message) -> None:
             sent.append(message)
@@ -79,7 +86,14 @@ class StudioClient:
         await self.application(scope, receive, send)
         start, *rest = sent
         found = {name.decode(): value.decode("latin-1") for name, value in start["headers"]}
-        return PageReply(start["status"], found, b"".join(each["body"] for each in rest).decode())
+        text = b"".join(each["body"] for each in rest).decode()
+        return PageReply(start["status"], found, text, not rest[-1].get("more_body", False))
+
+
+def commit(client: StudioClient) -> PageReply:
+    """Commits every edit that is staged."""
+    ids = ",".join(str(each["id"]) for each in client.view("/studio/shop/staged")["edits"])
+    return client.post("/studio/shop/commit", edits=ids)
 
 
 def signed_in(application: StudioApplication) -> StudioClient:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from partita import NotFound, Store
-from tests.studio.browser_client import StudioClient
+from partita.studio.studio_app import StudioApplication
+from tests.studio.browser_client import TOKEN, StudioClient, commit, signed_in
 from tests.studio.shop import DIGITS, NOON, Customer, customer, order, orders_of
 
 KEY = json.dumps({"PK": {"S": "CUSTOMER#c1"}, "SK": {"S": "ORDER#2025-05-01T12:00:00.000000Z#o0"}})
@@ -39,7 +40,7 @@ def test_edit_is_staged_shown_and_committed(client: StudioClient, db: Store) -> 
         "note": ("<script>alert(1)</script>", "line one\nline two"),
     }
     assert db.one(order("c1", NOON, "o0")).status == "OPEN"
-    assert client.post("/studio/shop/commit").headers["location"].endswith("/staged?committed=1")
+    assert commit(client).headers["location"].endswith("/staged?committed=1")
     stored = db.one(order("c1", NOON, "o0"))
     assert (stored.status, stored.note, stored.total) == ("SHIPPED", "line one\nline two", DIGITS)
     assert (stored.tags, stored.label) == (frozenset({"a", "b"}), b"\x00\xff")
@@ -54,7 +55,7 @@ def test_several_edits_are_one_transaction_with_counters_and_guards(client: Stud
     _stage(client, copy)
     _stage(client, _form(client, "delete", key=KEY))
     assert [each["kind"] for each in client.view("/studio/shop/staged")["edits"]] == ["create", "create", "delete"]
-    assert client.post("/studio/shop/commit").status == 303
+    assert commit(client).status == 303
     assert db.find_by_unique(Customer, "email", "b@example.com") is not None
     assert [each.order_id for each in db(orders_of("c1"))] == ["o2", "o1", "o9"]
     assert db.one(customer("c1")).order_count == 3
@@ -67,7 +68,7 @@ def test_item_that_has_changed_meanwhile_is_not_overwritten(client: StudioClient
     _stage(client, other)
     with db.change(order("c1", NOON, "o0")) as draft:
         draft.note = "theirs"
-    reply = client.post("/studio/shop/commit")
+    reply = commit(client)
     assert reply.status == 409
     assert "Nothing was written" in reply.text
     assert db.one(order("c1", NOON, "o0")).note == "theirs"
@@ -80,13 +81,13 @@ def test_version_of_an_entity_fences_the_edit(client: StudioClient, db: Store) -
     _stage(client, {**fields, "field.name": "mine"})
     with db.change(customer("c1")) as draft:
         draft.email = "new@example.com"
-    assert client.post("/studio/shop/commit").status == 409
+    assert commit(client).status == 409
 
 
 def test_taken_unique_value_is_an_error_and_writes_nothing(client: StudioClient, db: Store) -> None:
     fields = {**_form(client, "new", entity="Customer"), "field.customerId": "c2", "field.email": "ana@example.com"}
     _stage(client, fields)
-    reply = client.post("/studio/shop/commit")
+    reply = commit(client)
     assert reply.status == 409
     assert db.get(customer("c2")) is None
 
@@ -94,9 +95,10 @@ def test_taken_unique_value_is_an_error_and_writes_nothing(client: StudioClient,
 def test_owner_is_deleted_alone_with_all_that_it_owns(client: StudioClient, db: Store) -> None:
     _stage(client, _form(client, "delete", key=OWNER_KEY))
     _stage(client, _form(client, "delete", key=KEY))
-    assert "commit its deletion alone" in client.post("/studio/shop/commit").text
-    client.post("/studio/shop/discard", number="1")
-    assert client.post("/studio/shop/commit").status == 303
+    assert "commit its deletion alone" in commit(client).text
+    last = client.view("/studio/shop/staged")["edits"][1]["id"]
+    client.post("/studio/shop/discard", edits=str(last))
+    assert commit(client).status == 303
     with pytest.raises(NotFound):
         db.one(customer("c1"))
     assert list(db(orders_of("c1"))) == []
@@ -134,13 +136,57 @@ def test_incomplete_form_is_rejected(client: StudioClient) -> None:
     assert client.post("/studio/shop/stage", entity="Nothing").status == 404
     assert client.post("/studio/shop/stage", entity="Order", kind="change").status == 422
     assert client.post("/studio/shop/stage", entity="Order", kind="change", before="{").status == 422
-    assert client.post("/studio/shop/commit").status == 422
+    assert client.post("/studio/shop/commit").status == 409
+    assert client.post("/studio/shop/commit", edits="first").status == 409
+    assert client.post("/studio/shop/discard", edits="1,x").status == 422
+
+
+def _ids(client: StudioClient) -> list[str]:
+    return [str(each["id"]) for each in client.view("/studio/shop/staged")["edits"]]
+
+
+def test_commit_of_one_tab_leaves_what_another_has_staged_meanwhile(client: StudioClient, db: Store) -> None:
+    _stage(client, {**_form(client, "edit", key=KEY), "field.note": "first"})
+    shown = _ids(client)
+    _stage(client, {**_form(client, "edit", key=OWNER_KEY), "field.name": "second"})
+    assert client.post("/studio/shop/commit", edits=",".join(shown)).headers["location"].endswith("committed=1")
+    assert db.one(order("c1", NOON, "o0")).note == "first"
+    assert db.one(customer("c1")).name == "Ana"
+    (left,) = client.view("/studio/shop/staged")["edits"]
+    assert left["entity"] == "Customer"
+
+
+def test_edit_that_another_tab_has_removed_is_neither_committed_nor_mistaken(client: StudioClient, db: Store) -> None:
+    for name, key, value in (("note", KEY, "first"), ("name", OWNER_KEY, "second")):
+        _stage(client, {**_form(client, "edit", key=key), f"field.{name}": value})
+    first, second = _ids(client)
+    for _ in range(2):  # both tabs remove the first one
+        client.post("/studio/shop/discard", edits=first)
+    assert _ids(client) == [second]
+    reply = client.post("/studio/shop/commit", edits=f"{first},{second}")
+    assert reply.status == 409
+    assert "not staged any more" in reply.text
+    assert db.one(customer("c1")).name == "Ana"
+    assert client.post("/studio/shop/commit", edits=second).status == 303
+    assert client.post("/studio/shop/commit", edits=second).status == 409  # a second click
+
+
+def test_programs_stage_apart_and_under_a_name(studio: StudioApplication) -> None:
+    one, other = (StudioClient(studio, {"authorization": f"Bearer {TOKEN}", "partita-session": each}) for each in "ab")
+    _stage(one, {**_form(one, "edit", key=KEY), "field.note": "mine"})
+    assert len(_ids(one)) == 1
+    assert _ids(other) == []
+    nameless = StudioClient(studio, {"authorization": f"Bearer {TOKEN}"})
+    assert "Partita-Session" in nameless.get("/studio/shop/staged").text
+    assert nameless.get("/studio/shop").status == 200
+    cookie = {"cookie": "partita-studio-8001=program a"}
+    assert StudioClient(studio, cookie).get("/studio/shop").status == 401
 
 
 def test_optional_value_can_be_removed_and_an_empty_text_is_not_none(client: StudioClient, db: Store) -> None:
     fields = _form(client, "edit", key=KEY)
     _stage(client, {**fields, "null.field.note": "1", "null.field.label": "1"})
-    client.post("/studio/shop/commit")
+    commit(client)
     stored = db.one(order("c1", NOON, "o0"))
     assert (stored.note, stored.label) == (None, None)
 
@@ -148,7 +194,7 @@ def test_optional_value_can_be_removed_and_an_empty_text_is_not_none(client: Stu
 def test_every_write_leaves_an_audit_line(client: StudioClient, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "partita.studio.audit")
     _stage(client, {**_form(client, "edit", key=KEY), "field.note": "x"})
-    client.post("/studio/shop/commit")
+    commit(client)
     client.post("/studio/shop/partiql", statement="DELETE FROM shop WHERE PK = 'a' AND SK = 'b'")
     client.post("/studio/shop/import", lines="", table="shop")
     lines = [json.loads(each.message) for each in caplog.records]
@@ -158,6 +204,28 @@ def test_every_write_leaves_an_audit_line(client: StudioClient, caplog: pytest.L
         ("import", "created 0"),
     ]
     assert lines[0]["targets"] == ["change Order CUSTOMER#c1 ORDER#2025-05-01T12:00:00.000000Z#o0"]
+
+
+def test_rejected_write_leaves_an_audit_line(
+    client: StudioClient, reader: StudioClient, studio: StudioApplication, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "partita.studio.audit")
+    reader.post("/studio/shop/partiql", statement="DELETE FROM shop WHERE PK = 'a'")
+    client.post("/studio/shop/commit", edits="9")
+    client.post("/studio/shop/restore", **{"table": "shop", "target-shop": "shop"})
+    client.post("/studio/shop/letter", consumer="of-another-design", action="drop", sequence="1")
+    client.post("/studio/nothing/commit", edits="1")
+    signed_in(studio).post("/studio/shop/commit", {"origin": "http://evil.example"}, edits="1")
+    lines = [json.loads(each.message) for each in caplog.records]
+    assert [(each["action"], each["outcome"].split(":")[0]) for each in lines] == [
+        ("partiql", "ReadOnlyStore"),
+        ("commit", "InvalidValue"),
+        ("restore", "RestorePointMissing"),
+        ("letter", "NotFound"),
+        ("commit", "NotFound"),
+        ("commit", "Forbidden"),
+    ]
+    assert lines[0]["targets"] == ["statement DELETE FROM shop WHERE PK = 'a'"]
 
 
 @pytest.mark.parametrize("path", ["stage", "commit", "partiql", "import"])

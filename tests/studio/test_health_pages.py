@@ -14,12 +14,12 @@ from partita.dynamodb.shapes import PointInTimeRecoverySpecification
 from partita.engine.engine import Engine
 from partita.jobs.job import Jobs
 from partita.jobs.job_runner import JobRunner
-from partita.studio.sessions import BrowserSession
+from partita.studio.sessions import StudioSession
 from partita.studio.stream_page import read_events
 from partita.studio.studio_app import StudioApplication
 from partita.studio.visits import StudioDesign, Visit
 from partita.studio.write_policy import DataPlace
-from tests.studio.browser_client import TOKEN, StudioClient
+from tests.studio.browser_client import TOKEN, StudioClient, commit
 from tests.studio.shop import NOON, Customer, Order, customer, design, order
 
 KEY = json.dumps({"PK": {"S": "CUSTOMER#c1"}, "SK": {"S": "ORDER#2025-05-01T12:00:00.000000Z#o0"}})
@@ -168,7 +168,7 @@ def test_history_shows_each_change_and_stages_the_way_back(client: StudioClient,
     assert view["changes"][0]["after"]["note"] == {"S": "second"}
     assert "<script>alert" not in client.get("/studio/shop/history", key=KEY).text
     assert client.post("/studio/shop/undo", key=KEY, table="shop", number=latest(client)).status == 303
-    assert client.post("/studio/shop/commit").status == 303
+    assert commit(client).status == 303
     assert db.one(order("c1", NOON, "o0")).note == "<script>alert(1)</script>"
 
 
@@ -176,7 +176,7 @@ def test_deleted_item_is_brought_back_from_its_history(client: StudioClient, db:
     db.delete(order("c1", NOON, "o0"))
     assert [each["kind"] for each in client.view("/studio/shop/history", key=KEY)["changes"]] == ["deleted", "created"]
     assert client.post("/studio/shop/undo", key=KEY, table="shop", number=latest(client)).status == 303
-    assert client.post("/studio/shop/commit").status == 303
+    assert commit(client).status == 303
     assert db.one(order("c1", NOON, "o0")).order_id == "o0"
     assert db.one(customer("c1")).order_count == 3
     assert client.post("/studio/shop/undo", key=KEY, table="shop", number="9").status == 422
@@ -206,11 +206,13 @@ def test_engine_keeps_the_history_of_an_item(engine: Engine, recovery: bool) -> 
     assert states == (["4", "3", "2", "1", "0"] if recovery else [])
     assert engine.item_history("plain", key, most=2).is_complete is not recovery
     assert len(engine.item_history("plain", key, examined=4).changes) == (2 if recovery else 0)
+    within = engine.item_history("plain", key, most_bytes=1)
+    assert (len(within.changes), within.is_complete) == ((1, False) if recovery else (0, True))
 
 
 def test_stream_sends_each_change_with_its_entity(client: StudioClient, db: Store) -> None:
     application = client.application
-    visit = Visit("/studio", application.place, application.designs, BrowserSession(), [])
+    visit = Visit("/studio", application.place, application.designs, StudioSession(), [])
     visit.arguments = {"design": "shop"}
     live = read_events(visit)
     assert live.read() == []

@@ -109,7 +109,7 @@ def test_hostile_text_is_escaped_everywhere(client: StudioClient, db: Store) -> 
 
 
 def test_export_and_import_give_the_same_entities_counters_and_guards(client: StudioClient, db: Store) -> None:
-    lines = client.get("/studio/shop/export").text
+    lines = client.get("/studio/shop/export/lines").text
     assert len(lines.splitlines()) == 5
     with connect("memory:") as other:
         copy = Store(other, design)
@@ -142,3 +142,33 @@ def test_partiql_reads_at_once_and_asks_before_it_writes(client: StudioClient) -
     assert client.view("/studio/shop")["tables"][0]["items"] == 5
     assert client.post("/studio/shop/partiql", statement=insert).status == 200
     assert client.view("/studio/shop")["tables"][0]["items"] == 6
+
+
+def test_export_states_its_cost_and_breaks_off_at_its_budget(client: StudioClient, db: Store) -> None:
+    for number in range(8):
+        db.create(Customer(customer_id=f"d{number}", email=f"{number}@example.com", name="x" * 300_000))
+    view = client.view("/studio/shop/export", entity="Customer")
+    assert view["expected_units"] * 8192 >= 8 * 300_000
+    assert view["expected_units"] < view["units"]
+    page = client.get("/studio/shop/export", entity="Customer").text
+    assert 'name="entity" value="Customer"' in page
+    assert f"{view['expected_units']:,g} read units" in page
+    whole = client.get("/studio/shop/export/lines", entity="Customer")
+    assert len(whole.text.splitlines()) == 9
+    assert whole.is_complete
+    broken = client.get("/studio/shop/export/lines", entity="Customer", units="1")
+    assert "budget" in json.loads(broken.text.splitlines()[-1])["Error"]
+    assert not broken.is_complete
+    assert client.get("/studio/shop/export/lines", units="0").status == 422
+    assert client.get("/studio/shop/export/lines", table="other").status == 404
+
+
+def test_attributes_without_a_column_are_named(client: StudioClient, engine: Engine) -> None:
+    many = {f"attribute{number:02}": {"N": str(number)} for number in range(60)}
+    engine.call(PutItem(table_name="shop", item={"PK": {"S": "many"}, "SK": {"S": "many"}, **many}))
+    for page in (
+        client.get("/studio/shop/items", pk0="many").text,
+        client.get("/studio/shop/partiql", statement="SELECT * FROM shop WHERE PK = 'many'").text,
+    ):
+        assert "22 further attributes" in page
+        assert "attribute59" in page

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from partita.studio.studio_app import StudioApplication
     from partita.system import System
 
+READ_TIMEOUT = 10.0  # of a request that is under way while the budget of a page ends
 PARTS = ("design", "consumers", "jobs")
 
 
@@ -64,7 +65,8 @@ def studio(
     systems = studio_systems(designs)
     sources = AllowedSources([host, *allow_hosts])
     listener = uvicorn_server.bind_socket(host, port)
-    with connect(on) as backend:
+    backend: Any = connect(on, read_timeout=READ_TIMEOUT) if "://" in on else connect(on)
+    with backend:
         if create_tables or on == "memory:":
             _create_tables(backend, systems)
         application = open_studio(systems, backend, on, host=host, write=write)
@@ -98,8 +100,7 @@ def open_studio(
     if token is None and not is_loopback(host):
         raise ConfigurationError(f"--host {host}: set {TOKEN_VARIABLE} to a long random text, which opens the studio")
     writable = write or writes_by_default(address)
-    if writable:
-        log_audit_lines()
+    log_audit_lines()
     asked = backend if writable else ReadOnlyBackend(backend)
     history = getattr(backend, "item_history", None)  # an engine in this process keeps it
     opened = {

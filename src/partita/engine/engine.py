@@ -16,6 +16,7 @@ from partita.dynamodb.exceptions import (
     ThrottlingException,
     ValidationException,
 )
+from partita.dynamodb.limits import MB
 from partita.dynamodb.operations import ITEM_WRITES
 from partita.dynamodb.requests import Request
 from partita.dynamodb.values import Item
@@ -153,18 +154,27 @@ class Engine:
         return history_bytes(self._context.storage, self._context.table(table_name).record)
 
     def item_history(
-        self, table_name: str, key: Item, before: int | None = None, *, most: int = 100, examined: int = 50_000
+        self,
+        table_name: str,
+        key: Item,
+        before: int | None = None,
+        *,
+        most: int = 100,
+        most_bytes: int = 2 * MB,
+        examined: int = 50_000,
     ) -> "ItemHistory":
         """The changes of an item, the newest first, as far as the table's stream or recovery keeps them.
 
-        `before` is the number of a change, and continues with older ones. Where the table has recovery, an index finds
-        them; otherwise the latest changes of the whole table are read, `examined` of them at most.
+        `before` is the number of a change, and continues with older ones: an answer has at most `most` changes, and no
+        further one once their items have `most_bytes`. Where the table has recovery, an index finds them; otherwise the
+        latest changes of the whole table are read, `examined` of them and 64 MB at most.
         """
         from partita.engine.item_history import item_history
 
         self._context.catalog.refresh()
         with self._context.storage.snapshot() as reader:
-            return item_history(reader, self._context.table(table_name), key, most, examined, before)
+            table = self._context.table(table_name)
+            return item_history(reader, table, key, most=most, most_bytes=most_bytes, examined=examined, before=before)
 
     def version(self) -> int:
         """A number that changes with every commit of any process; two threads may have different ones of one state."""

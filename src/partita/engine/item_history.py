@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from partita.dynamodb.limits import MB
 from partita.dynamodb.values import Item
 from partita.engine.change_log import Undo
 from partita.engine.history import change_numbered, newest_first
@@ -13,6 +14,7 @@ from partita.engine.schema import StoredTable
 from partita.storage.contract import Reader, Row
 
 _NO_END = (1 << 63) - 1
+_EXAMINED_BYTES = 64 * MB  # of the records that are read one by one
 
 
 class ItemChangeRecord(NamedTuple):
@@ -37,11 +39,19 @@ class ItemHistory(NamedTuple):
 
 
 def item_history(
-    reader: Reader, table: StoredTable, key: Item, most: int, examined: int, before: int | None = None
+    reader: Reader,
+    table: StoredTable,
+    key: Item,
+    *,
+    most: int,
+    most_bytes: int,
+    examined: int,
+    before: int | None = None,
 ) -> ItemHistory:
     """The last changes of an item, or those before the change with a number, in one state of the storage.
 
-    Records that are not in the index by item are read one by one, `examined` of them at most.
+    At most `most` changes, and at least one; no further one once their items have `most_bytes`. Records that are not in
+    the index by item are read one by one, `examined` of them at most.
     """
     storage_key = table.storage_key(key)
     if not table.is_logged:
@@ -49,8 +59,10 @@ def item_history(
     after = _state_before(reader, table, storage_key, before)
     found = _Changes(reader, table, storage_key, _NO_END if before is None else before, examined)
     changes: list[ItemChangeRecord] = []
+    size = 0
     for number, undo in found:
-        if len(changes) == most:
+        size += 0 if undo.old is None else len(undo.old.value)
+        if len(changes) == most or (changes and size > most_bytes):
             return ItemHistory(changes, True, False)
         old = _item(undo.old)
         changes.append(ItemChangeRecord(number, undo.at, old, after))
@@ -83,14 +95,15 @@ class _Changes:
 
     def __iter__(self) -> Iterator[tuple[int, Undo]]:
         mark = indexed_to(self._reader, self._table.record.recovery)
-        left = self._examined
+        left, left_bytes = self._examined, _EXAMINED_BYTES
         for number, undo in newest_first(self._reader, self._table, self._below):
             if number <= mark:
                 break
-            if not left:
+            if not left or left_bytes <= 0:
                 self.is_complete = False
                 return
             left -= 1
+            left_bytes -= 0 if undo.old is None else len(undo.old.value)
             if undo.storage_key == self._storage_key:
                 yield number, undo
         yield from self._indexed(min(mark + 1, self._below))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -12,6 +12,7 @@ from partita.dynamodb.values import SETS, AttributeValue, Item, type_of
 from partita.studio.markup import Markup, el
 
 CELL = 80  # characters in a table
+COLUMNS = 40  # of a table
 LONG = 20_000  # characters on the page of an item
 _decode = msgspec.json.Decoder(float_hook=open_decimal).decode
 TYPE_NAMES = {
@@ -93,12 +94,20 @@ def plain_cell(value: Any, most: int = CELL) -> Markup:
     return el("bdi", shortened(json_text(value), most), cls="value m", dir="ltr")
 
 
-def columns_of(rows: Sequence[Mapping[str, Any]], first: tuple[str, ...] = (), most: int = 40) -> list[str]:
+class Columns(NamedTuple):
+    """The names of a table's columns, and those that have no column because there are too many."""
+
+    shown: list[str]
+    left_out: list[str]
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]], first: tuple[str, ...] = ()) -> Columns:
     """The names in any row, the keys first, then in the order in which they occur."""
     names = dict.fromkeys(first)
     for row in rows:
         names.update(dict.fromkeys(row))
-    return list(names)[:most]
+    every = list(names)
+    return Columns(every[:COLUMNS], every[COLUMNS:])
 
 
 def item_json(item: Item) -> str:

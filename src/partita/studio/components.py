@@ -7,6 +7,7 @@ from partita.studio.budgets import UsedCapacity
 from partita.studio.markup import NOTHING, Child, Markup, Value, el, join
 
 COLOURS = 12
+LEFT_OUT = 500  # names of attributes without a column
 
 
 def heading(title: Child, about: Child = None, *actions: Child) -> Markup:
@@ -65,6 +66,14 @@ def grid(label: str, head: Sequence[Child], rows: Iterable[Sequence[Child]], kin
 
 def _pairs(cells: Sequence[Child], classes: Sequence[str]) -> Iterable[tuple[Child, str]]:
     return zip(cells, classes, strict=True)
+
+
+def left_out(names: Sequence[str]) -> Markup:
+    """The attributes that a table has no column for."""
+    if not names:
+        return NOTHING
+    text = f"{count(len(names), 'further attribute')} without a column; the page of an item and the JSON view have all"
+    return details(text, el("p", [[el("code", each, dir="auto"), " "] for each in names[:LEFT_OUT]], cls="faint"))
 
 
 def code_block(label: str, text: str) -> Markup:

@@ -7,13 +7,14 @@ import msgspec
 from partita.design.json_codec import open_decimal
 from partita.design.models import Model
 from partita.dynamodb.exceptions import DynamoDBError
-from partita.errors import InvalidValue, NotFound, PartitaError, StoreError
+from partita.errors import InvalidValue, NoReply, NotFound, OutcomeUnknown, PartitaError, StoreError
 from partita.store.decoding import recogniser_of
 from partita.studio.attribute_display import json_text, plain_cell, plain_values
 from partita.studio.components import (
     chip,
     choice,
     code_block,
+    count,
     details,
     empty,
     field,
@@ -62,6 +63,7 @@ class AttributeDifference(msgspec.Struct, frozen=True):
 class StagedView(msgspec.Struct, frozen=True):
     """One staged edit, with what it changes and what it writes."""
 
+    id: int
     entity: str
     kind: str
     description: str
@@ -75,6 +77,8 @@ class StagedEditsView(msgspec.Struct, frozen=True):
     edits: list[StagedView]
     committed: int = 0
     error: str = ""
+    outcome_known: bool = True
+    """Whether it is known that the commit that failed has written nothing."""
 
     @property
     def status(self) -> int:
@@ -214,21 +218,19 @@ def write_stage(visit: Visit) -> EditView:
         if name.startswith((PREFIX, NULL + PREFIX))
     }
     texts = {name: value.replace("\r\n", "\n") for name, value in texts.items()}
-    staged = visit.session.staged.setdefault(visit.opened.name, [])
+    staged = visit.staged
     try:
-        if len(staged) >= MAX_EDITS:
-            raise InvalidValue("studio", f"{MAX_EDITS} edits are staged already; commit or discard them first")
         after = None if kind == "delete" else plain_values(entity_of(model, texts, before))
         if after is not None and after == before:
             raise InvalidValue(model.name, "nothing has been changed")
         edit = StagedEdit(model.name, before, after)
         explained(visit.db, edit)  # rejects values that the store would reject
+        staged.add(edit)
     except InvalidValue as wrong:
         name = str(wrong.path[0]) if wrong.path else ""
         return EditView(model.name, kind, entity_fields(model, before, texts), before, [], str(wrong), name)
     except StoreError as wrong:
         return EditView(model.name, kind, entity_fields(model, before, texts), before, [], str(wrong))
-    staged.append(edit)
     raise Redirect(visit.url("staged"))
 
 
@@ -247,12 +249,13 @@ def read_staged(visit: Visit) -> StagedEditsView:
     return _staged_view(visit, committed=visit.number("committed", 0, 0, MAX_EDITS))
 
 
-def _staged_view(visit: Visit, *, committed: int = 0, error: str = "") -> StagedEditsView:
-    edits = visit.session.staged.get(visit.opened.name, [])
-    return StagedEditsView([_staged(visit, each) for each in edits], committed, error)
+def _staged_view(visit: Visit, *, committed: int = 0, error: str = "", outcome_known: bool = True) -> StagedEditsView:
+    return StagedEditsView(
+        [_staged(visit, *each) for each in visit.staged.all().items()], committed, error, outcome_known
+    )
 
 
-def _staged(visit: Visit, edit: StagedEdit) -> StagedView:
+def _staged(visit: Visit, number: int, edit: StagedEdit) -> StagedView:
     names = dict.fromkeys([*(edit.before or {}), *(edit.after or {})])
     differences = [
         AttributeDifference(name, (edit.before or {}).get(name), (edit.after or {}).get(name))
@@ -263,7 +266,7 @@ def _staged(visit: Visit, edit: StagedEdit) -> StagedView:
         explanation = explained(visit.db, edit)
     except PartitaError as error:
         explanation = str(error)
-    return StagedView(edit.entity, edit.kind, describe_edit(visit.design, edit), differences, explanation)
+    return StagedView(number, edit.entity, edit.kind, describe_edit(visit.design, edit), differences, explanation)
 
 
 def render_staged(view: StagedEditsView, visit: Visit) -> Markup:
@@ -273,26 +276,28 @@ def render_staged(view: StagedEditsView, visit: Visit) -> Markup:
     head = heading("Staged edits", about)
     notes: list[Child] = []
     if view.error:
-        notes.append(notice("bad", view.error, el("p", "Nothing was written. The edits are still staged.")))
+        unknown = "Whether they were written is not known. Look at the items before you commit again."
+        known = "Nothing was written. The edits below are still staged."
+        notes.append(notice("bad", view.error, el("p", known if view.outcome_known else unknown)))
     if view.committed:
-        plural = "" if view.committed == 1 else "s"
-        notes.append(notice("good", f"Committed {view.committed} edit{plural}."))
+        notes.append(notice("good", f"Committed {count(view.committed, 'edit')}."))
     if not view.edits:
         nothing = empty("No staged edits", "Edit an item, or create one; it is listed here until you commit it.")
         return page(visit, "Staged edits", head, notes, nothing, section="staged")
+    ids = ",".join(str(each.id) for each in view.edits)
     forms = el(
         "div",
-        _form(visit, "commit", "Commit", "primary", confirm=_question(view, visit)),
-        _form(visit, "discard", "Discard all", "danger", confirm="Discard all staged edits?"),
+        _form(visit, "commit", "Commit", "primary", confirm=_question(view, visit), edits=ids),
+        _form(visit, "discard", "Discard all", "danger", confirm="Discard all staged edits?", edits=ids),
         cls="actions",
     )
-    listed = [_edit_card(at, each, visit) for at, each in enumerate(view.edits)]
+    listed = [_edit_card(at, each, visit) for at, each in enumerate(view.edits, 1)]
     return page(visit, "Staged edits", head, notes, forms, listed, used_line(visit.used), section="staged")
 
 
 def _question(view: StagedEditsView, visit: Visit) -> str:
     where = f"{visit.place.address}{f' (account {visit.place.account})' if visit.place.account else ''}"
-    return f"Write {len(view.edits)} edits to {where}?"
+    return f"Write {count(len(view.edits), 'edit')} to {where}?"
 
 
 def _form(visit: Visit, path: str, text: str, cls: str, *, confirm: str = "", **fields: str) -> Markup:
@@ -323,39 +328,38 @@ def _edit_card(at: int, each: StagedView, visit: Visit) -> Markup:
         el(
             "div",
             el("h2", el("span", each.kind.capitalize(), " ", chip(visit.design, each.entity))),
-            _form(visit, "discard", "Remove", "quiet", number=str(at)),
+            _form(visit, "discard", "Remove", "quiet", edits=str(each.id)),
             cls="heading",
         ),
         el("p", el("bdi", each.description), cls="faint"),
-        el("div", table, cls="grid", role="region", aria_label=f"Differences of edit {at + 1}", tabindex="0"),
+        el("div", table, cls="grid", role="region", aria_label=f"Differences of edit {at}", tabindex="0"),
         details("What it writes", code_block("Explanation", each.explanation)),
         cls="panel staged",
     )
 
 
 def write_commit(visit: Visit) -> StagedEditsView:
-    staged = visit.session.staged.get(visit.opened.name, [])
-    if not staged:
-        raise InvalidValue("studio", "no edits are staged")
-    targets = [describe_edit(visit.design, each) for each in staged]
+    """Writes the edits that the request names, and no others; they stay staged where that fails."""
+    staged = visit.staged
     try:
-        commit(visit.db, staged)
+        with staged.taken(_ids(visit)) as edits:
+            targets = [describe_edit(visit.design, each) for each in edits]
+            visit.recorded("commit", targets, lambda: commit(visit.db, edits))
     except (PartitaError, DynamoDBError) as error:
-        visit.record("commit", targets, f"{type(error).__name__}: {error}")
-        return _staged_view(visit, error=str(error))
-    visit.record("commit", targets, "done")
-    count = len(staged)
-    staged.clear()
-    raise Redirect(visit.url("staged", committed=count))
+        visit.record_rejected(f"{type(error).__name__}: {error}")
+        return _staged_view(visit, error=str(error), outcome_known=not isinstance(error, NoReply | OutcomeUnknown))
+    raise Redirect(visit.url("staged", committed=len(edits)))
 
 
 def write_discard(visit: Visit) -> None:
-    """Removes one staged edit, or all of them."""
-    staged = visit.session.staged.get(visit.opened.name, [])
-    if visit.param("number"):
-        at = visit.number("number", 0, 0, MAX_EDITS)
-        if at < len(staged):
-            del staged[at]
-    else:
-        staged.clear()
+    """Removes the staged edits that the request names."""
+    visit.staged.discard(_ids(visit))
     raise Redirect(visit.url("staged"))
+
+
+def _ids(visit: Visit) -> list[int]:
+    """The ids of edits, separated by commas."""
+    try:
+        return [int(each) for each in visit.param("edits").split(",")]
+    except ValueError:
+        raise InvalidValue("studio", "name the edits by their ids, separated by commas", "edits") from None

@@ -1,6 +1,5 @@
 """Health: tables and their backups, consumers and jobs, and what plan and doctor find when they are asked."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
@@ -387,7 +386,7 @@ def write_backup(visit: Visit) -> None:
     """Creates a backup of a table, and waits until it is complete."""
     table = _own_table(visit)
     name = visit.param(f"backup-{table}")
-    _recorded(visit, "backup", [f"{table}: {name}"], lambda: back_up_table(visit.backend, table, name))
+    visit.recorded("backup", [f"{table}: {name}"], lambda: back_up_table(visit.backend, table, name))
     raise Redirect(visit.url("health", done=f"Backup {name} of {table} is complete."))
 
 
@@ -404,26 +403,19 @@ def write_restore(visit: Visit) -> None:
         moment = moment.replace(tzinfo=moment.tzinfo or UTC)
     points = restore_points(visit.backend, table)
     planned = restore_request(visit.backend, points, target, moment, visit.param(f"from-{table}") or None)
-    _recorded(visit, "restore", [f"{table} into {target}"], lambda: visit.backend.call(planned.request))
+    visit.recorded("restore", [f"{table} into {target}"], lambda: visit.backend.call(planned.request))
     raise Redirect(visit.url("health", done=f"Restoring {table} into {target}, {planned.description}."))
 
 
 def write_letter(visit: Visit) -> None:
     """Tries a dead letter again, or forgets it."""
     consumer, action = visit.param("consumer"), visit.param("action")
+    if consumer not in _consumer_names(visit):
+        raise NotFound("Consumer", {"name": consumer})
     administration = ConsumerAdministration(visit.db, consumer)
     found = [each for each in administration.dead_letters() if each.sequence == visit.param("sequence")]
     if not found or action not in ("retry", "drop"):
         raise NotFound("DeadLetter", {"sequence": visit.param("sequence")})
     change = administration.retry if action == "retry" else administration.drop
-    _recorded(visit, action, [f"{consumer} {found[0].sequence}"], lambda: change(found[0]))
+    visit.recorded(action, [f"{consumer} {found[0].sequence}"], lambda: change(found[0]))
     raise Redirect(visit.url("health", done=f"The change is {'tried again' if action == 'retry' else 'forgotten'}."))
-
-
-def _recorded(visit: Visit, action: str, targets: list[str], write: Callable[[], object]) -> None:
-    try:
-        write()
-    except (PartitaError, DynamoDBError) as error:
-        visit.record(action, targets, f"{type(error).__name__}: {error}")
-        raise
-    visit.record(action, targets, "done")

@@ -133,7 +133,7 @@ def write_undo(visit: Visit) -> None:
         raise InvalidValue("studio", "the item is in this state already")
     before, after = (None if each is None else each[1] for each in values)
     edit = StagedEdit(known[0], before, after)
-    visit.session.staged.setdefault(visit.opened.name, []).append(edit)
+    visit.staged.add(edit)
     raise Redirect(visit.url("staged"))
 
 

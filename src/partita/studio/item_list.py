@@ -20,12 +20,13 @@ from partita.studio.components import (
     empty,
     field,
     heading,
+    left_out,
     notice,
     pages_of,
     text_input,
     used_line,
 )
-from partita.studio.markup import Child, Markup, el
+from partita.studio.markup import Child, Markup, el, join
 from partita.studio.raw_reads import (
     FILTERS,
     OPERATORS,
@@ -35,6 +36,7 @@ from partita.studio.raw_reads import (
     RawRead,
     fetch_rows,
     key_names,
+    query_of,
     read_of,
     request_of,
 )
@@ -92,7 +94,7 @@ def render_items(view: ItemsView, visit: Visit) -> Markup:
     read = view.read
     where = f"{read.index} of {read.table}" if read.index else visit.db.table_name(read.table)
     actions: list[Child] = [
-        el("a", "Export", href=visit.url("export", **query_of(read)), cls="button", download=True),
+        el("a", "Export", href=visit.url("export", **query_of(read)), cls="button"),
     ]
     if visit.place.writable:
         actions.append(el("a", "Import", href=visit.url("import", table=read.table), cls="button"))
@@ -116,18 +118,6 @@ def render_items(view: ItemsView, visit: Visit) -> Markup:
 
 def _pretty(raw: msgspec.Raw) -> str:
     return msgspec.json.format(bytes(raw), indent=2).decode()
-
-
-def query_of(read: RawRead) -> dict[str, Any]:
-    """The parameters that describe a read."""
-    found: dict[str, Any] = {"table": read.table, "index": read.index, "entity": read.entity}
-    found |= {f"pk{at}": value for at, value in enumerate(read.partition)}
-    found |= {f"sk{at}": value for at, value in enumerate(read.sort)}
-    found |= {"sort_op": read.sort_operator, "descending": "1" if read.descending else ""}
-    for at, each in enumerate(read.filters):
-        found |= {f"f{at}": each.attribute, f"f{at}op": each.operator, f"f{at}type": each.type}
-        found[f"f{at}value"] = each.value
-    return found | {"size": read.size if read.size != 50 else ""}
 
 
 def _tabs(view: ItemsView, visit: Visit) -> Markup:
@@ -242,7 +232,7 @@ def _table(view: ItemsView, visit: Visit) -> Markup:
     assert found is not None
     table = visit.table(read.table)
     names = columns_of([each.item for each in found.rows], (*view.key, *table.key_names))
-    head = [el("th", each, scope="col") for each in ("Entity", *names)]
+    head = [el("th", each, scope="col") for each in ("Entity", *names.shown)]
     body, before = [], None
     for row in found.rows:
         colour = colour_of(visit.design, row.entity)
@@ -250,10 +240,12 @@ def _table(view: ItemsView, visit: Visit) -> Markup:
         label = "guard" if row.is_guard else row.entity or "unexplained"
         cells = [el("td", chip(visit.design, label, link))]
         partition = row.item.get(view.key[0])
-        for at, name in enumerate(names):
+        for at, name in enumerate(names.shown):
             kind = "same" if at == 0 and partition == before else None
             cells.append(el("td", attribute_cell(row.item.get(name)), cls=kind))
         before = partition
         body.append(el("tr", cells, cls=f"e{colour}" if colour >= 0 and not row.is_guard else None))
     content = el("table", el("thead", el("tr", head)), el("tbody", body))
-    return el("div", content, cls="grid", role="region", aria_label="Items", tabindex="0")
+    return join(
+        [el("div", content, cls="grid", role="region", aria_label="Items", tabindex="0"), left_out(names.left_out)]
+    )

@@ -17,6 +17,7 @@ from partita.studio.components import (
     grid,
     heading,
     hidden,
+    left_out,
     notice,
     pages_of,
     text_area,
@@ -140,14 +141,14 @@ def _items(view: StatementView, visit: Visit) -> Markup:
     if not view.items:
         return empty("No items", "The statement ran, and returned nothing.")
     names = columns_of(view.items)
-    rows: list[list[Child]] = [[attribute_cell(each.get(name)) for name in names] for each in view.items]
+    rows: list[list[Child]] = [[attribute_cell(each.get(name)) for name in names.shown] for each in view.items]
     following = None
     if view.next_token:
         following = visit.url("partiql", statement=view.statement, size=view.size, next=view.next_token)
-    count = f"{len(rows)} items"
     return el(
         "section",
-        el("h2", "Items ", el("span", count, cls="count-text")),
-        grid("Items", [*names], rows),
+        el("h2", "Items ", el("span", f"{len(rows)} shown", cls="count-text")),
+        grid("Items", [*names.shown], rows),
+        left_out(names.left_out),
         pages_of("Pages of items", following, None),
     )

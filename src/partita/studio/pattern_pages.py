@@ -28,6 +28,7 @@ from partita.studio.components import (
     field,
     grid,
     heading,
+    left_out,
     notice,
     pages_of,
     saved_queries,
@@ -391,7 +392,7 @@ def _results(view: PatternView, visit: Visit) -> Markup | None:
     if not found.rows:
         shown = empty("Nothing found", "The request was answered, and no item is in its range.")
     else:
-        shown = grid("Results", *_result_table(view, found.rows, visit))
+        shown = _result_table(view, found.rows, visit)
     arguments = {f"arg.{each.name}": each.value for each in view.fields}
     here = {**arguments, "size": view.size, "run": "1"}
     next_url = visit.url("patterns", view.name, **here, cursor=found.cursor) if found.cursor else None
@@ -407,11 +408,11 @@ def _results(view: PatternView, visit: Visit) -> Markup | None:
     )
 
 
-def _result_table(view: PatternView, rows: list[ResultRow], visit: Visit) -> tuple[list[Child], list[list[Child]]]:
+def _result_table(view: PatternView, rows: list[ResultRow], visit: Visit) -> Markup:
     names = columns_of([each.values for each in rows])
     scored = any(each.score is not None for each in rows)
-    head: list[Child] = ["", *(["Score"] if scored else []), *names]
-    table = []
+    head: list[Child] = ["Entity", *(["Score"] if scored else []), *names.shown]
+    table: list[list[Child]] = []
     for each in rows:
         link = None
         if each.key is not None:
@@ -419,8 +420,8 @@ def _result_table(view: PatternView, rows: list[ResultRow], visit: Visit) -> tup
         cells: list[Child] = [chip(visit.design, each.entity, link)]
         if scored:
             cells.append(f"{each.score:.4f}")
-        table.append([*cells, *(plain_cell(each.values.get(name)) for name in names)])
-    return head, table
+        table.append([*cells, *(plain_cell(each.values.get(name)) for name in names.shown)])
+    return join([grid("Results", head, table), left_out(names.left_out)])
 
 
 def _code(view: PatternView) -> Markup | None:

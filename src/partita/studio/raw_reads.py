@@ -105,6 +105,18 @@ def read_of(visit: Visit) -> RawRead:
     )
 
 
+def query_of(read: RawRead) -> dict[str, Any]:
+    """The parameters that describe a read."""
+    found: dict[str, Any] = {"table": read.table, "index": read.index, "entity": read.entity}
+    found |= {f"pk{at}": value for at, value in enumerate(read.partition)}
+    found |= {f"sk{at}": value for at, value in enumerate(read.sort)}
+    found |= {"sort_op": read.sort_operator, "descending": "1" if read.descending else ""}
+    for at, each in enumerate(read.filters):
+        found |= {f"f{at}": each.attribute, f"f{at}op": each.operator, f"f{at}type": each.type}
+        found[f"f{at}value"] = each.value
+    return found | {"size": read.size if read.size != 50 else ""}
+
+
 def _filters(visit: Visit) -> Iterator[RawFilter]:
     for at in range(FILTERS):
         name = visit.param(f"f{at}")

@@ -107,7 +107,7 @@ def place_badge(place: DataPlace) -> Markup:
 
 def _navigation(visit: Visit, section: str | None) -> Markup:
     links = []
-    staged = len(visit.session.staged.get(visit.opened.name, ()))
+    staged = len(visit.staged) if visit.session.is_kept else 0
     for path, name, _ in SECTIONS:
         if path == "staged" and not visit.place.writable:
             continue

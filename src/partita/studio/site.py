@@ -54,7 +54,8 @@ ROUTES = (
     StudioPage(
         "POST", "/{design}/partiql", partiql_console.write_statement, partiql_console.render_statement, writes=True
     ),
-    StudioPage("GET", "/{design}/export", transfer_pages.read_export, no_page),
+    StudioPage("GET", "/{design}/export", transfer_pages.read_export, transfer_pages.render_export),
+    StudioPage("GET", "/{design}/export/lines", transfer_pages.read_lines, no_page),
     StudioPage("GET", "/{design}/import", transfer_pages.read_import, transfer_pages.render_import),
     StudioPage("POST", "/{design}/import", transfer_pages.write_import, transfer_pages.render_import, writes=True),
     StudioPage("GET", "/{design}/history", history_page.read_history, history_page.render_history),

@@ -1,5 +1,8 @@
 """Edits that wait to be committed together, as one transaction under the condition that nobody changed the same."""
 
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -10,7 +13,7 @@ from partita.design.key_slots import key_slots
 from partita.design.markers import Version
 from partita.design.models import Model
 from partita.design.reads import Get, get
-from partita.errors import InvalidTransaction
+from partita.errors import InvalidTransaction, InvalidValue
 from partita.plan.design import Design
 from partita.plan.items import key_of, key_text, values_of
 from partita.store.store import Store
@@ -29,6 +32,61 @@ class StagedEdit(msgspec.Struct, frozen=True):
     @property
     def kind(self) -> str:
         return "create" if self.before is None else "delete" if self.after is None else "change"
+
+
+class StagedEdits:
+    """The staged edits of a session, each under an id of its own.
+
+    Several tabs show one list, so a request names the edits that its page had: an edit that was staged meanwhile is
+    neither committed nor discarded by it.
+    """
+
+    def __init__(self) -> None:
+        self._edits: dict[int, StagedEdit] = {}
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._edits)
+
+    def all(self) -> dict[int, StagedEdit]:
+        """Every edit by its id, in the order of staging."""
+        with self._lock:
+            return dict(self._edits)
+
+    def add(self, edit: StagedEdit) -> None:
+        """Stages an edit; InvalidValue where there are too many."""
+        with self._lock:
+            if len(self._edits) >= MAX_EDITS:
+                raise InvalidValue("studio", f"{MAX_EDITS} edits are staged already; commit or discard them first")
+            self._last += 1
+            self._edits[self._last] = edit
+
+    @contextmanager
+    def taken(self, ids: Iterable[int]) -> Iterator[list[StagedEdit]]:
+        """Takes edits out for a commit, all of them or none; an exception puts them back where they were.
+
+        InvalidValue where one of them is not staged any more.
+        """
+        wanted = sorted(set(ids))
+        with self._lock:
+            if any(each not in self._edits for each in wanted):
+                raise InvalidValue(
+                    "studio", "an edit of this list is not staged any more; it was committed or discarded elsewhere"
+                )
+            found = {each: self._edits.pop(each) for each in wanted}
+        try:
+            yield list(found.values())
+        except BaseException:
+            with self._lock:
+                self._edits = dict(sorted({**self._edits, **found}.items()))
+            raise
+
+    def discard(self, ids: Iterable[int]) -> None:
+        """Removes edits; those that are gone already are left out."""
+        with self._lock:
+            for each in ids:
+                self._edits.pop(each, None)
 
 
 def model_named(design: Design, name: str) -> Model | None:

@@ -7,7 +7,7 @@ accepts JSON and not HTML, the response is the struct itself.
 import asyncio
 import logging
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode
@@ -33,10 +33,10 @@ from partita.http.request_body import BodyTooLarge, ClientDisconnected, read_raw
 from partita.studio.assets import Asset, asset_at
 from partita.studio.budgets import BudgetExceeded
 from partita.studio.markup import Markup
-from partita.studio.sessions import BrowserSession, Sessions, cookies_in
+from partita.studio.sessions import SESSION_HEADER, Sessions, StudioSession, cookies_in
 from partita.studio.shell import ErrorView, error_page, sign_in_page
 from partita.studio.site import StudioPage, matching_route
-from partita.studio.streaming import Download, LiveEvents, send_events
+from partita.studio.streaming import Download, LiveEvents, send_download, send_events
 from partita.studio.visits import Redirect, StudioDesign, Visit
 from partita.studio.write_policy import DataPlace, read_only_advice
 
@@ -80,7 +80,6 @@ class StudioApplication:
         self.place = place
         self.path = path
         self._cursor_keys = [secrets.token_bytes(32)]
-        self._program = BrowserSession()  # of programs that send the token with every request
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -92,7 +91,7 @@ class StudioApplication:
         if isinstance(found, LiveEvents):
             await send_events(found, scope, receive, send, SECURITY_HEADERS)
         elif isinstance(found, Download):
-            await _send_download(found, send)
+            await send_download(found, scope, receive, send, SECURITY_HEADERS)
         else:
             await _send(found, send, has_body=scope["method"] != "HEAD")
 
@@ -102,13 +101,12 @@ class StudioApplication:
         asset = asset_at(request.path)
         if asset is not None:
             return _asset_response(asset, request)
-        session = self._session(request)
+        try:
+            session = self._session(request)
+        except ConfigurationError as error:
+            return _error(request, None, ErrorView(400, "Bad request", str(error)))
         if isinstance(session, StudioResponse):
             return session
-        try:
-            form = await self._form(request, receive, session) if request.method == "POST" else []
-        except _Rejected as rejected:
-            return _error(request, None, rejected.view)
         visit = Visit(
             request.root,
             self.place,
@@ -118,20 +116,26 @@ class StudioApplication:
             method=request.method,
             path=request.path,
             query=request.query,
-            form=form,
             theme=request.theme,
         )
         found = matching_route(request.method, request.path)
         if found is None:
             return _error(request, visit, ErrorView(404, "Not found", f"There is no page {request.path}."))
         route, visit.arguments = found
+        if request.method == "POST":
+            try:
+                visit.form = await self._form(request, receive, session)
+            except _Rejected as rejected:
+                visit.record_rejected(rejected.view.title)
+                return _error(request, None, rejected.view)
         return await asyncio.to_thread(_page, request, visit, route)
 
-    def _session(self, request: "_StudioRequest") -> BrowserSession | StudioResponse:
+    def _session(self, request: "_StudioRequest") -> StudioSession | StudioResponse:
         """The session of a request, or the response to one without."""
         authorization = request.headers.get(b"authorization", b"").decode("latin-1")
         if authorization.startswith("Bearer ") and self.sessions.is_token(authorization[7:].strip()):
-            return self._program
+            name = request.headers.get(SESSION_HEADER.lower().encode(), b"")
+            return self.sessions.of_program(name.decode("latin-1").strip())
         given = next((value for name, value in request.query if name == "token"), None)
         if given is not None and self.sessions.is_token(given):
             value, _ = self.sessions.start()
@@ -145,9 +149,7 @@ class StudioApplication:
             return _json(ErrorView(401, "Unauthorized", detail), 401)
         return StudioResponse(401, HTML, str(sign_in_page(request.root, wrong, request.theme)).encode())
 
-    async def _form(
-        self, request: "_StudioRequest", receive: Receive, session: BrowserSession
-    ) -> list[tuple[str, str]]:
+    async def _form(self, request: "_StudioRequest", receive: Receive, session: StudioSession) -> list[tuple[str, str]]:
         """The fields of a form; one that a page of the studio itself has sent."""
         try:
             body = await read_raw_body(receive, MAX_BODY)
@@ -156,7 +158,7 @@ class StudioApplication:
         except TimeoutError:
             raise _Rejected(408, "Timeout", "The request was not complete in time.") from None
         fields = _fields(body, request.headers.get(b"content-type", b""))
-        if session is not self._program:
+        if not session.is_program:
             given = next((value for name, value in fields if name == "form_token"), "")
             if not request.is_same_origin or not secrets.compare_digest(given.encode(), session.form_token.encode()):
                 detail = "The form is not of this session. Go back, reload the page, and send it again."
@@ -242,19 +244,15 @@ def _page(request: _StudioRequest, visit: Visit, route: StudioPage) -> "StudioRe
         return _html(route.render(view, visit), getattr(view, "status", 200))
     except Redirect as redirect:
         return _redirect(redirect.location)
-    except BudgetExceeded as error:
-        return _error(request, visit, ErrorView(422, "Budget used up", str(error)))
-    except ReadOnlyStore:
-        return _error(request, visit, ErrorView(403, "Read-only", read_only_advice(visit.place)))
-    except (PartitaError, DynamoDBError) as error:
-        return _error(request, visit, _described(error))
-    except Exception:  # a fault of ours: the page says no more than that
-        log.exception("%s %s", visit.method, visit.path)
-        detail = "The studio failed to build this page. The log of the server has the details."
-        return _error(request, visit, ErrorView(500, "Internal error", detail))
+    except Exception as error:  # noqa: BLE001 - a fault of ours is a page, too
+        described = _described(error, visit)
+        if route.writes:
+            visit.record_rejected(f"{type(error).__name__}: {described.detail}")
+        return _error(request, visit, described)
 
 
 _TITLES = (
+    (BudgetExceeded, 422, "Budget used up"),
     (NotFound, 404, "Not found"),
     (InvalidValue, 422, "Invalid value"),
     (InvalidCursor, 422, "Invalid page"),
@@ -265,14 +263,20 @@ _TITLES = (
 )
 
 
-def _described(error: Exception) -> ErrorView:
+def _described(error: Exception, visit: Visit) -> ErrorView:
+    if isinstance(error, ReadOnlyStore):
+        return ErrorView(403, "Read-only", read_only_advice(visit.place))
     if isinstance(error, DynamoDBError):
         status = 503 if error.status >= 500 else 422
         return ErrorView(status, error.code, error.message)
     for kind, status, title in _TITLES:
         if isinstance(error, kind):
             return ErrorView(status, title, str(error))
-    return ErrorView(422, "Invalid request", str(error))
+    if isinstance(error, PartitaError):
+        return ErrorView(422, "Invalid request", str(error))
+    log.error("%s %s", visit.method, visit.path, exc_info=error)
+    detail = "The studio failed to build this page. The log of the server has the details."
+    return ErrorView(500, "Internal error", detail)
 
 
 def _error(request: _StudioRequest, visit: Visit | None, view: ErrorView) -> StudioResponse:
@@ -311,18 +315,3 @@ async def _send(response: StudioResponse, send: Send, *, has_body: bool) -> None
     ]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": response.body if has_body else b""})
-
-
-async def _send_download(download: Download, send: Send) -> None:
-    """Sends a file piece by piece, so that its size does not matter."""
-    headers = [
-        (b"content-type", download.media_type),
-        (b"content-disposition", f'attachment; filename="{download.name}"'.encode("ascii", "replace")),
-        (b"cache-control", b"no-store"),
-        *SECURITY_HEADERS,
-    ]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    pieces: Iterator[bytes] = iter(download.pieces)
-    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})

@@ -1,27 +1,44 @@
 """Export and import of items as lines of JSON, in the format of DynamoDB's own exports: `{"Item": {...}}`."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from partita.design.tables import Table
-from partita.dynamodb.backend import Backend
 from partita.dynamodb.canonical import checked_item
 from partita.dynamodb.exceptions import DynamoDBError
+from partita.dynamodb.limits import READ_UNIT_BYTES
+from partita.dynamodb.requests import DescribeTable
 from partita.dynamodb.values import Item
 from partita.errors import AlreadyExists, InvalidValue, NotFound, PartitaError, ReferenceMissing
 from partita.plan.effects import OWNER
-from partita.studio.components import choice, field, grid, heading, hidden, notice, text_area
+from partita.studio.budgets import MeteredBackend
+from partita.studio.components import choice, field, grid, heading, hidden, notice, text_area, text_input
 from partita.studio.markup import Child, Markup, el
-from partita.studio.raw_reads import RawRead, answered, belongs, read_of, request_of, row_of
+from partita.studio.overview import byte_text
+from partita.studio.raw_reads import RawRead, answered, belongs, query_of, read_of, request_of, row_of
 from partita.studio.shell import page
-from partita.studio.streaming import Download
+from partita.studio.streaming import Download, DownloadBroken
 from partita.studio.visits import Visit
 
 PAGE_ITEMS = 500
 SHOWN_ERRORS = 50
+EXPORT_UNITS, MAX_UNITS = 100_000, 10_000_000
+EXPORT_SECONDS, MAX_SECONDS = 300, 3600
 NDJSON = b"application/x-ndjson"
+
+
+class ExportView(msgspec.Struct, frozen=True):
+    """An export before it runs: the size of the table, what reading all of it costs, and the budget."""
+
+    read: RawRead
+    bytes: int
+    expected_units: float | None
+    """None where the range is not the whole table."""
+    units: int
+    seconds: int
 
 
 class ImportView(msgspec.Struct, frozen=True):
@@ -39,21 +56,69 @@ class ImportView(msgspec.Struct, frozen=True):
         return 422 if self.errors and not self.created else 200
 
 
-def read_export(visit: Visit) -> Download:
-    """Every item of a read, one line each; pages are read while they are sent."""
+def read_export(visit: Visit) -> ExportView:
+    """What an export of everything would cost, before it is read."""
     read = read_of(visit)
-    visit.table(read.table)
-    first = request_of(visit, read, None, PAGE_ITEMS)
-    assert first is not None
+    table = visit.table(read.table)
+    found = visit.backend.call(DescribeTable(table_name=visit.db.table_name(table))).table
+    size = (found.table_size_bytes if found else None) or 0
+    units = None if read.is_query or read.index else math.ceil(size / READ_UNIT_BYTES) / 2
+    most = max(EXPORT_UNITS, math.ceil((units or 0) * 1.2))
+    return ExportView(read, size, units, min(most, MAX_UNITS), EXPORT_SECONDS)
+
+
+def render_export(view: ExportView, visit: Visit) -> Markup:
+    read = view.read
+    where = f"{read.index} of {read.table}" if read.index else visit.db.table_name(read.table)
+    cost = (
+        "The cost depends on the range."
+        if view.expected_units is None
+        else f"The table has {byte_text(view.bytes)}; reading it costs about {view.expected_units:,g} read units."
+    )
+    about = 'Lines of JSON as in DynamoDB\'s own exports: {"Item": {...}}. The items are read while they are sent.'
+    limits = "An export that needs more than this is broken off, and the browser reports a failed download."
+    form = el(
+        "form",
+        hidden(**{name: str(value) for name, value in query_of(read).items() if value != ""}),
+        el("p", cost),
+        el(
+            "div",
+            field("units", "At most, read units", _number("units", view.units, MAX_UNITS)),
+            field("seconds", "At most, seconds", _number("seconds", view.seconds, MAX_SECONDS)),
+            cls="row",
+        ),
+        el("p", limits, cls="hint"),
+        el("div", el("button", "Download", cls="primary"), cls="buttons"),
+        action=visit.url("export", "lines"),
+        cls="panel stack",
+    )
+    return page(visit, "Export", heading(f"Export {where}", about), form, section="items")
+
+
+def _number(name: str, value: int, most: int) -> Markup:
+    return text_input(name, str(value), type="number", min=1, max=most)
+
+
+def read_lines(visit: Visit) -> Download:
+    """Every item of a read, one line each; pages are read while they are sent, within a budget."""
+    read = read_of(visit)
+    request_of(visit, read, None, PAGE_ITEMS)  # rejects what is not valid before the response begins
+    units = visit.number("units", EXPORT_UNITS, 1, MAX_UNITS)
+    seconds = visit.number("seconds", EXPORT_SECONDS, 1, MAX_SECONDS)
     name = f"{read.table}{'-' + read.index if read.index else ''}{'-' + read.entity if read.entity else ''}.jsonl"
-    return Download(name, NDJSON, _lines(visit, read, visit.opened.backend))
+    return Download(name, NDJSON, _lines(visit, read, MeteredBackend(visit.opened.backend, seconds, units)))
 
 
-def _lines(visit: Visit, read: RawRead, backend: Backend) -> Iterator[bytes]:
+def _lines(visit: Visit, read: RawRead, backend: MeteredBackend) -> Iterator[bytes]:
+    """The lines; a last one says where the budget was used up, and the download is broken off."""
     table = visit.table(read.table)
     start: Item | None = None
     while True:
-        reply = answered(backend, request_of(visit, read, start, PAGE_ITEMS))
+        try:
+            reply = answered(backend, request_of(visit, read, start, PAGE_ITEMS))
+        except (PartitaError, DynamoDBError) as error:
+            yield msgspec.json.encode({"Error": str(error)}) + b"\n"
+            raise DownloadBroken(str(error)) from error
         rows = (raw for raw in reply.items or () if belongs(row_of(table, raw), read.entity))
         yield b"".join(b'{"Item":%b}\n' % bytes(raw) for raw in rows)
         if reply.last_evaluated_key is None:

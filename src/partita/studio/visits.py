@@ -10,19 +10,22 @@ import msgspec
 from partita.consumers.consumer import Consumer
 from partita.design.tables import Table
 from partita.dynamodb.backend import Backend
+from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.values import Item
-from partita.errors import InvalidValue, NotFound, ReadOnlyStore
+from partita.errors import InvalidValue, NotFound, PartitaError, ReadOnlyStore
 from partita.plan.design import Design
 from partita.store.store import Store
 from partita.studio import audit
 from partita.studio.budgets import SECONDS, MeteredBackend, UsedCapacity
-from partita.studio.sessions import BrowserSession
+from partita.studio.sessions import StudioSession
+from partita.studio.staged_edits import StagedEdits
 from partita.studio.write_policy import DataPlace
 
 if TYPE_CHECKING:
     from partita.jobs.job import Jobs
 
 WRITE_SECONDS = 60.0
+AUDITED = ("table", "key", "entity", "edits", "statement", "consumer", "sequence")  # fields that name what is written
 
 
 class PastChange(Protocol):
@@ -81,7 +84,7 @@ class Visit:
         root: str,
         place: DataPlace,
         designs: Mapping[str, StudioDesign],
-        session: BrowserSession,
+        session: StudioSession,
         cursor_keys: Sequence[bytes],
         *,
         method: str = "GET",
@@ -100,6 +103,7 @@ class Visit:
         self.form = form
         self.theme = theme
         self.arguments: dict[str, str] = {}
+        self.is_recorded = False
         self._cursor_keys = cursor_keys
 
     @cached_property
@@ -125,6 +129,11 @@ class Visit:
     @property
     def used(self) -> UsedCapacity:
         return self.backend.used
+
+    @property
+    def staged(self) -> StagedEdits:
+        """The edits of this design that the session has staged."""
+        return self.session.staged(self.opened.name)
 
     def param(self, name: str, default: str = "") -> str:
         """A parameter of the address; of a form where the request has one."""
@@ -167,7 +176,23 @@ class Visit:
         if not self.place.writable:
             raise ReadOnlyStore("a write")
 
+    def recorded(self, action: str, targets: list[str], write: Callable[[], object]) -> None:
+        """Writes, and leaves a line of the audit log with the outcome."""
+        try:
+            write()
+        except (PartitaError, DynamoDBError) as error:
+            self.record(action, targets, f"{type(error).__name__}: {error}")
+            raise
+        self.record(action, targets, "done")
+
     def record(self, action: str, targets: list[str], outcome: str) -> None:
         """Writes a line of the audit log."""
+        self.is_recorded = True
         where = {"address": self.place.address, **({"account": self.place.account} if self.place.account else {})}
-        audit.record(self.session.id, self.opened.name, action, targets, outcome, **where)
+        audit.record(self.session.id, self.arguments.get("design", ""), action, targets, outcome, **where)
+
+    def record_rejected(self, outcome: str) -> None:
+        """Writes a line of the audit log for a write that was rejected before it was tried."""
+        if not self.is_recorded:
+            targets = [f"{name} {value[:200]}" for name, value in self.form if name in AUDITED and value]
+            self.record(self.path.rpartition("/")[2], targets, outcome)
