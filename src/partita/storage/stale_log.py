@@ -97,7 +97,7 @@ def _open_index(path: str) -> int:
 
 def _file_stamp(path: str) -> int | None:
     try:
-        file = apsw.VFSFile("unix", path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+        file = apsw.VFSFile("", path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
     except apsw.Error:
         return None
     try:
