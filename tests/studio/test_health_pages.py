@@ -27,7 +27,7 @@ KEY = json.dumps({"PK": {"S": "CUSTOMER#c1"}, "SK": {"S": "ORDER#2025-05-01T12:0
 
 @pytest.fixture
 def client(engine: Engine, db: Store) -> StudioClient:
-    opened = StudioDesign("shop", design, engine, history=engine.item_history)
+    opened = StudioDesign("shop", design, engine, history=engine.item_history, hot_keys=engine.hot_keys)
     return StudioClient(StudioApplication({"shop": opened}, DataPlace("memory:", writable=True), TOKEN))
 
 
@@ -229,3 +229,18 @@ def test_stream_sends_each_change_with_its_entity(client: StudioClient, db: Stor
 
 def test_stream_page_says_where_there_is_none(client: StudioClient) -> None:
     assert "data-stream=" in client.get("/studio/shop/stream").text
+
+
+def test_keys_that_the_server_sees_hot_are_shown_with_their_share(client: StudioClient, db: Store) -> None:
+    for _ in range(600):
+        db.get(customer("c1"))
+    found = client.view("/studio/shop/health")["hot_keys"]
+    first = found["keys"][0]
+    assert (first["table"], first["key"]) == ("shop", "CUSTOMER#c1")
+    assert first["percent"] > 90
+    assert "CUSTOMER#c1" in client.get("/studio/shop/health").text
+
+
+def test_requests_to_an_endpoint_are_not_seen_here(reader: StudioClient) -> None:
+    assert reader.view("/studio/shop/health")["hot_keys"] is None
+    assert "Not seen from here" in reader.get("/studio/shop/health").text

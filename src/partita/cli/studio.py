@@ -102,9 +102,10 @@ def open_studio(
     writable = write or writes_by_default(address)
     log_audit_lines()
     asked = backend if writable else ReadOnlyBackend(backend)
-    history = getattr(backend, "item_history", None)  # an engine in this process keeps it
+    history = getattr(backend, "item_history", None)  # an engine in this process keeps both
+    keys = getattr(backend, "hot_keys", None)
     opened = {
-        each.name: StudioDesign(each.name, each.design, asked, each.consumers, each.jobs, about_of(each), history)
+        each.name: StudioDesign(each.name, each.design, asked, each.consumers, each.jobs, about_of(each), history, keys)
         for each in systems
     }
     account = _account(backend, systems) if address.startswith("dynamodb://") else ""

@@ -22,6 +22,7 @@ from partita.dynamodb.requests import Request
 from partita.dynamodb.values import Item
 from partita.engine.catalog import Catalog, now
 from partita.engine.context import EngineContext, Job
+from partita.engine.hot_keys import KeySample
 from partita.engine.maintenance import Maintenance
 from partita.engine.operations import READERS, WRITERS, select_reader
 from partita.engine.recorded_reads import RecordingEngine
@@ -33,6 +34,7 @@ from partita.storage.contract import Storage, Watch
 
 if TYPE_CHECKING:
     from partita.engine.fence import TableFence
+    from partita.engine.hot_keys import HotKeys
     from partita.engine.item_history import ItemHistory
 
 Reply = TypeVar("Reply")
@@ -69,6 +71,8 @@ class Engine:
             VectorMemory(vector_memory),
             buckets,
         )
+        self._key_sample = KeySample(self._context)
+        self._is_sampled = self._key_sample.is_due
         self._writer = Writer(self._context)
         self.maintenance = Maintenance(self._context, self._writer)
         self._maintains = maintain
@@ -80,6 +84,8 @@ class Engine:
         try:
             read = READERS.get(type(request)) or select_reader(request)
             if read is not None:
+                if self._is_sampled():
+                    self._key_sample.add(request)
                 try:
                     return read(self._context, request)  # type: ignore[no-any-return]
                 except (SpaceMissing, DynamoDBError) as error:
@@ -123,6 +129,8 @@ class Engine:
 
     def prepare(self, request: Request[Any]) -> Job:
         """Returns the job of a write, after the checks that need no transaction."""
+        if self._is_sampled():
+            self._key_sample.add(request)
         try:
             return WRITERS[type(request)](self._context, request)
         except UnicodeEncodeError:
@@ -146,6 +154,10 @@ class Engine:
     def cursor_key(self) -> bytes:
         """The key that signs the cursors of stores on this database; it is stored with the data."""
         return self._context.catalog.cursor_key
+
+    def hot_keys(self) -> "HotKeys":
+        """The partition keys that requests to this engine named most in the last minute or two, from a sample."""
+        return self._key_sample.top()
 
     def history_bytes(self, table_name: str) -> int:
         """The size of a table's history, for its stream and for point-in-time recovery."""
@@ -202,7 +214,7 @@ class Engine:
 
     def record_reads(self) -> RecordingEngine:
         """This engine, with a record of the reads that its requests make."""
-        return RecordingEngine(self, self._context)
+        return RecordingEngine(self, self._context, self._key_sample)
 
     def close(self) -> None:
         """Stops the background work and closes the storage."""

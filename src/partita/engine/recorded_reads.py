@@ -18,6 +18,7 @@ import msgspec
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.requests import Request
 from partita.engine.context import EngineContext
+from partita.engine.hot_keys import KeySample
 from partita.engine.operations import READERS
 from partita.errors import SpaceMissing, StorageError
 from partita.storage.contract import Reader, Row, RowBatch, Storage, Totals
@@ -104,14 +105,17 @@ class RecordedReads:
 class RecordingEngine:
     """Answers requests as the engine does, and records the reads."""
 
-    def __init__(self, engine: "Engine", context: EngineContext) -> None:
+    def __init__(self, engine: "Engine", context: EngineContext, key_sample: KeySample) -> None:
         self._engine = engine
+        self._key_sample = key_sample
         self._reader = _RecordingReader(context.storage)
         self._context = msgspec.structs.replace(context, storage=self._reader)
 
     def call(self, request: Request[Reply]) -> Reply:
         read = READERS.get(type(request))
         if read is not None:
+            if self._key_sample.is_due():
+                self._key_sample.add(request)
             try:
                 return read(self._context, request)  # type: ignore[no-any-return]
             except (SpaceMissing, DynamoDBError, StorageError):

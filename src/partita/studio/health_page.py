@@ -95,6 +95,24 @@ class CheckResult(msgspec.Struct, frozen=True):
     text: str
 
 
+class HotKeyView(msgspec.Struct, frozen=True):
+    """A partition key and its share of the requests in percent: at least, and at most."""
+
+    table: str
+    index: str
+    key: str
+    percent: float
+    percent_most: float
+
+
+class HotKeysView(msgspec.Struct, frozen=True):
+    """The keys of this design that requests to this server named most, from a sample."""
+
+    sampled: int
+    seconds: float
+    keys: list[HotKeyView]
+
+
 class HealthView(msgspec.Struct, frozen=True):
     """The health of a design's data."""
 
@@ -102,6 +120,8 @@ class HealthView(msgspec.Struct, frozen=True):
     consumers: list[ConsumerHealth]
     jobs: list[JobHealth]
     check: CheckResult | None
+    hot_keys: HotKeysView | None = None
+    """None where the server does not see the requests: they go to an endpoint."""
     done: str = ""
 
 
@@ -111,8 +131,22 @@ def read_health(visit: Visit) -> HealthView:
         [_consumer(visit, name) for name in _consumer_names(visit)],
         _jobs(visit),
         _check(visit),
+        _hot_keys(visit),
         visit.param("done")[:200],
     )
+
+
+def _hot_keys(visit: Visit) -> HotKeysView | None:
+    if visit.opened.hot_keys is None:
+        return None
+    found = visit.opened.hot_keys()
+    names = {visit.db.table_name(each) for each in visit.design.tables}
+    keys = [
+        HotKeyView(each.table, each.index, each.key, round(100 * each.share, 1), round(100 * each.share_most, 1))
+        for each in found.keys
+        if each.table in names
+    ]
+    return HotKeysView(found.sampled, round(found.seconds, 1), keys)
 
 
 def _table(visit: Visit, table: Table) -> TableHealth:
@@ -227,6 +261,8 @@ def render_health(view: HealthView, visit: Visit) -> Markup:
         _check_result(view.check),
         el("h2", "Tables"),
         el("div", [_table_card(each, visit) for each in view.tables], cls="cards wide-cards"),
+        el("h2", "Most requested partition keys"),
+        _hot_key_table(view.hot_keys, visit),
         el("h2", "Consumers"),
         _consumers(view, visit),
         el("h2", "Jobs"),
@@ -299,6 +335,25 @@ def _restore_form(table: TableHealth, visit: Visit) -> Markup:
         action=visit.url("restore"),
         cls="stack",
     )
+
+
+def _hot_key_table(found: HotKeysView | None, visit: Visit) -> Markup:
+    if found is None:
+        text = "The requests of other programs go to the endpoint itself. A server on a file or in memory sees them."
+        return empty("Not seen from here", text)
+    if not found.keys:
+        return empty("No requests yet", "One of 64 requests to this server is looked at, for the last minute or two.")
+    rows: list[list[Child]] = [
+        [
+            el("bdi", each.key, cls="value", dir="auto"),
+            f"{each.table} {each.index}".strip(),
+            f"{each.percent:g} to {each.percent_most:g} %",
+        ]
+        for each in found.keys
+    ]
+    about = f"Shares of {found.sampled:,} keys, from one of 64 requests of the last {found.seconds:,.0f} seconds."
+    listed = grid("Most requested partition keys", ["Partition key", "Where", "Share"], rows, ["wide", "", "end"])
+    return el("div", el("p", about, cls="faint"), listed)
 
 
 def _consumers(view: HealthView, visit: Visit) -> Markup:

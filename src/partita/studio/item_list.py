@@ -27,6 +27,7 @@ from partita.studio.components import (
     used_line,
 )
 from partita.studio.markup import Child, Markup, el, join
+from partita.studio.overview import index_url
 from partita.studio.raw_reads import (
     FILTERS,
     OPERATORS,
@@ -129,10 +130,9 @@ def _tabs(view: ItemsView, visit: Visit) -> Markup:
         current = "page" if here and not view.read.index else None
         tabs.append(el("li", el("a", name, href=visit.url("items", table=table.name), aria_current=current)))
         for index in table.all_indexes if here else ():
-            if not isinstance(index, VectorIndex):
-                current = "page" if view.read.index == index.name else None
-                url = visit.url("items", table=table.name, index=index.name)
-                tabs.append(el("li", el("a", index.name, href=url, aria_current=current)))
+            current = "page" if view.read.index == index.name else None
+            url = index_url(visit, table.name, index.name, is_vector=isinstance(index, VectorIndex))
+            tabs.append(el("li", el("a", index.name, href=url, aria_current=current)))
     return el("nav", el("ul", tabs, cls="tabs"), aria_label="Tables and indexes")
 
 

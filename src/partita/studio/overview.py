@@ -5,7 +5,7 @@ from inspect import cleandoc
 import msgspec
 
 from partita.design.models import EntityKeys, Model
-from partita.design.tables import Table
+from partita.design.tables import Table, VectorIndex
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.requests import DescribeTable
 from partita.studio.components import chip, count, empty, grid, heading, saved_queries, used_line
@@ -37,6 +37,7 @@ class IndexSummary(msgspec.Struct, frozen=True):
     partition_key: list[str]
     sort_key: list[str]
     entities: list[str]
+    is_vector: bool = False
 
 
 class TableSummary(msgspec.Struct, frozen=True):
@@ -116,7 +117,13 @@ def _table(visit: Visit, table: Table) -> TableSummary:
     except DynamoDBError:  # it does not exist, or may not be described
         found = None
     indexes = [
-        IndexSummary(each.name, list(each.pk), list(each.sk), [m.name for m in table.models if each.name in m.indexes])
+        IndexSummary(
+            each.name,
+            list(each.pk),
+            list(each.sk),
+            [m.name for m in table.models if each.name in m.indexes],
+            isinstance(each, VectorIndex),
+        )
         for each in table.all_indexes
     ]
     items, size = (None, None) if found is None else (found.item_count or 0, found.table_size_bytes or 0)
@@ -191,8 +198,12 @@ def _table_card(table: TableSummary, visit: Visit) -> Markup:
     indexes = [
         el(
             "li",
-            el("a", each.name, href=visit.url("items", table=table.name, index=each.name)),
-            el("span", f" {', '.join([*each.partition_key, *each.sort_key])}", cls="faint"),
+            el("a", each.name, href=index_url(visit, table.name, each.name, is_vector=each.is_vector)),
+            el(
+                "span",
+                f" {'vectors' if each.is_vector else ', '.join([*each.partition_key, *each.sort_key])}",
+                cls="faint",
+            ),
         )
         for each in table.indexes
     ]
@@ -204,6 +215,11 @@ def _table_card(table: TableSummary, visit: Visit) -> Markup:
         el("ul", indexes, cls="plain") if indexes else None,
         cls="card",
     )
+
+
+def index_url(visit: Visit, table: str, index: str, *, is_vector: bool) -> str:
+    """The items of an index; of a vector index, which has no order, who writes there and the patterns that search it."""
+    return visit.url("map" if is_vector else "items", table=table, index=index)
 
 
 def byte_text(size: int) -> str:

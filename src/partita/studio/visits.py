@@ -52,6 +52,32 @@ class PastChanges(Protocol):
     def is_complete(self) -> bool: ...
 
 
+class NamedKey(Protocol):
+    """A partition key of a table or an index, and its share of the requests: at least, and at most."""
+
+    @property
+    def table(self) -> str: ...
+    @property
+    def index(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def share(self) -> float: ...
+    @property
+    def share_most(self) -> float: ...
+
+
+class NamedKeys(Protocol):
+    """The partition keys that requests named most, from a sample of so many in so many seconds."""
+
+    @property
+    def keys(self) -> Sequence[NamedKey]: ...
+    @property
+    def sampled(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+
+
 HistorySource: TypeAlias = Callable[[str, Item, int | None], PastChanges]
 """From a table, a key and the number of a change to the changes before it; to the latest ones without a number."""
 
@@ -66,6 +92,7 @@ class StudioDesign(msgspec.Struct, frozen=True, eq=False):
     jobs: "Jobs | None" = None
     about: str = ""
     history: HistorySource | None = None
+    hot_keys: Callable[[], NamedKeys] | None = None
 
 
 class Redirect(Exception):

@@ -72,6 +72,11 @@ def query(context: EngineContext, request: Query) -> QueryOutput:
     return complete_reply(reply, page, selection, used)
 
 
+def query_conditions(request: Query) -> dict[str, KeyCondition]:
+    """The conditions of a query on its key attributes, by their names."""
+    return _conditions(request, scope_of(request))
+
+
 def _conditions(request: Query, scope: Scope | None) -> dict[str, KeyCondition]:
     if request.key_condition_expression is not None:
         source = request.key_condition_expression
