@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from partita.dynamodb import requests as wire
-from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.requests import Request
 from partita.dynamodb.values import Item
 
@@ -87,8 +86,8 @@ class KeySample:
         """Counts the partition keys that a request names; one that is not valid has none."""
         try:
             names = list(_names(self._context, request))
-        except (DynamoDBError, AttributeError, KeyError, TypeError, ValueError, StopIteration):
-            return  # the operation itself reports it
+        except Exception:  # noqa: BLE001 - whatever is wrong with a request, its operation reports it
+            return
         with self._lock:
             if self._timer() - self._now.began >= SECONDS:
                 self._turn()

@@ -218,7 +218,7 @@ def _table_card(table: TableSummary, visit: Visit) -> Markup:
 
 
 def index_url(visit: Visit, table: str, index: str, *, is_vector: bool) -> str:
-    """The items of an index; of a vector index, which has no order, who writes there and the patterns that search it."""
+    """The items of an index; of a vector index, which has no order, its writers and the patterns that search it."""
     return visit.url("map" if is_vector else "items", table=table, index=index)
 
 
