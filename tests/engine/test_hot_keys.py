@@ -3,7 +3,7 @@
 import random
 
 from partita.dynamodb.requests import BatchGetItem, GetItem, KeysAndAttributes, PutItem, Query, UpdateItem
-from partita.engine.hot_keys import PLACES, SAMPLED, SECONDS, HotKey, KeySample, _Counts, _turns
+from partita.engine.hot_keys import PLACES, SAMPLE_OF, SECONDS, HotKey, KeySample, _Counts, _turns
 from tests.engine.tables import Bench
 
 
@@ -25,7 +25,7 @@ def test_misra_gries_finds_every_share_above_one_in_256_and_bounds_it() -> None:
 
 def test_sample_has_one_of_its_many_and_no_short_period() -> None:
     turns = _turns()
-    assert sum(turns) * SAMPLED == len(turns)
+    assert sum(turns) * SAMPLE_OF == len(turns)
     for period in range(1, 65):  # keys in turn: each is seen, or none of them much more than another
         seen = [sum(turns[at::period]) for at in range(period)]
         assert max(seen) <= sum(turns) / period + 20
@@ -63,7 +63,7 @@ def test_keys_of_every_kind_of_request_are_counted_by_table_and_index(bench: Ben
 def test_engine_samples_reads_and_writes_of_any_path(bench: Bench) -> None:
     bench.table("notes", "PK:S SK:S")
     key = {"PK": {"S": "hot"}, "SK": {"S": "1"}}
-    for _ in range(SAMPLED * 2):
+    for _ in range(SAMPLE_OF * 2):
         bench.engine.call(PutItem(table_name="notes", item=key))
         bench.engine.call(GetItem(table_name="notes", key=key))
         bench.engine.record_reads().call(GetItem(table_name="notes", key=key))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from partita.engine.context import EngineContext
     from partita.engine.schema import KeySchema, StoredTable
 
-SAMPLED = 64  # one of so many requests
+SAMPLE_OF = 64  # one of so many requests
 PLACES = 255
 SECONDS = 60.0
 MAX_TEXT = 200  # characters of a key's text
@@ -119,7 +119,7 @@ class KeySample:
 
 def _turns() -> list[bool]:
     """A pattern in which one of 64 is true, without a period that requests in turn could have."""
-    turns = [True] * 64 + [False] * (64 * (SAMPLED - 1))
+    turns = [True] * 64 + [False] * (64 * (SAMPLE_OF - 1))
     random.Random(1).shuffle(turns)  # noqa: S311 - a sample
     return turns
 
