@@ -342,7 +342,7 @@ def write_commit(visit: Visit) -> StagedEditsView:
     """Writes the edits that the request names, and no others; they stay staged where that fails."""
     staged = visit.staged
     try:
-        with staged.taken(_ids(visit)) as edits:
+        with staged.take_out(_ids(visit)) as edits:
             targets = [describe_edit(visit.design, each) for each in edits]
             visit.recorded("commit", targets, lambda: commit(visit.db, edits))
     except (PartitaError, DynamoDBError) as error:

@@ -63,7 +63,7 @@ class StagedEdits:
             self._edits[self._last] = edit
 
     @contextmanager
-    def taken(self, ids: Iterable[int]) -> Iterator[list[StagedEdit]]:
+    def take_out(self, ids: Iterable[int]) -> Iterator[list[StagedEdit]]:
         """Takes edits out for a commit, all of them or none; an exception puts them back where they were.
 
         InvalidValue where one of them is not staged any more.
