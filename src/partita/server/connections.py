@@ -7,6 +7,7 @@ one that has not sent a request yet, or else the one that has waited longest for
 import select
 import socket
 import sys
+from asyncio import Transport
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
@@ -126,6 +127,23 @@ class ReadControl(FlowControl):
     def release(self) -> None:
         self.on_hold = False
         self.resume_reading()
+
+
+class MeasuredTransport:
+    """The transport of a connection as uvicorn's cycle uses it; `on_write` gets the size of each write before it.
+
+    A transport counts the bytes that are not sent yet. A write of which one byte is not sent is in memory whole.
+    """
+
+    def __init__(self, transport: Transport, on_write: Callable[[int], None]) -> None:
+        self._transport = transport
+        self._on_write = on_write
+        self.close = transport.close
+        self.is_closing = transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        self._on_write(len(data))
+        self._transport.write(data)
 
 
 def is_reset(connection: socket.socket | None) -> bool:

@@ -29,7 +29,7 @@ from partita.dynamodb.decode import error_body
 from partita.dynamodb.exceptions import SerializationException
 from partita.http.asgi import EVENT_STREAM, UNLIMITED
 from partita.http.sources import AllowedSources
-from partita.server.connections import LARGE, Connections, ReadControl, is_reset
+from partita.server.connections import LARGE, Connections, MeasuredTransport, ReadControl, is_reset
 from partita.server.dispatch import Dispatcher, ProtocolResponse, reply_head
 from partita.server.protocol_app import MAX_BODY, TOO_LARGE
 from partita.server.turns import Turns
@@ -107,6 +107,7 @@ class FastPathProtocol(HttpToolsProtocol):
         self._pipelined_bytes = 0
         self._is_answering = False  # requests may be read meanwhile
         self._answering_bytes = 0  # of the body of the request that is being answered
+        self._written_bytes = 0  # of the last write, which stay in memory until the client has read all of them
         self._cycle_in_progress: RequestResponseCycle | None = None
         self._waiting_cycles = 0  # ASGI requests among the pipelined ones
         self._is_unlimited = False  # its response is a stream of events
@@ -400,7 +401,11 @@ class FastPathProtocol(HttpToolsProtocol):
     def _run_cycle(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._waiting_cycles -= 1
         self._is_answering, self._cycle_in_progress = True, cycle
+        cycle.transport = MeasuredTransport(self.transport, self._on_write)  # type: ignore[assignment]
         super()._start_asgi_task(cycle, app)
+
+    def _on_write(self, size: int) -> None:
+        self._written_bytes = size
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
@@ -448,7 +453,9 @@ class FastPathProtocol(HttpToolsProtocol):
         self.server_state.total_requests += 1
         self._since = self.loop.time()
         date = self.server_state.default_headers[0][1]
-        self.transport.write(b"".join((_STATUS_LINES[status], b"date: ", date, b"\r\n", *parts)))
+        reply = b"".join((_STATUS_LINES[status], b"date: ", date, b"\r\n", *parts))
+        self._written_bytes = len(reply)
+        self.transport.write(reply)
         if self._phase is CLOSING and not self._pipelined:
             self.transport.close()
 
@@ -485,7 +492,8 @@ class FastPathProtocol(HttpToolsProtocol):
         arriving = self._size if self._phase in (FAST, ASGI) else 0
         answering = self._answering_bytes if self._is_answering else 0
         unread: int = self.transport.get_write_buffer_size()
-        return arriving + answering + self._pipelined_bytes + len(self._unparsed) + unread
+        written = max(unread, self._written_bytes) if unread else 0
+        return arriving + answering + self._pipelined_bytes + len(self._unparsed) + written
 
     def _check_timeouts(self) -> None:
         """Closes a connection whose client sends or reads too slowly, or has been idle for too long."""
