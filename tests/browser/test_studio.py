@@ -62,6 +62,7 @@ PAGES = (
     "/studio/shop/new?entity=Order",
     "/studio/shop/staged",
     "/studio/shop/import",
+    "/studio/shop/export",
     "/studio/shop/partiql?statement=SELECT+*+FROM+shop",
     "/studio/shop/stream",
     "/studio/shop/health?check=doctor",
@@ -215,7 +216,7 @@ def test_edit_is_staged_and_committed_after_a_question(studio: ServedStudio, vis
     questions = _answering(page)
     page.get_by_role("button", name="Commit").click()
     expect(page.get_by_role("status").first).to_contain_text("Committed 1 edit.")
-    assert questions == [f"Write 1 edits to {studio.file.name}?"]
+    assert questions == [f"Write 1 edit to {studio.file.name}?"]
     with connect(studio.file, design) as db:
         assert db.one(order("c1", NOON, "o0")).note == f"{HANGUL} {HOSTILE}"
 
