@@ -124,3 +124,8 @@ def test_list_contains_only_served_systems() -> None:
     with _served([SYSTEMS["blog"]]) as client:
         assert [each["name"] for each in json.loads(client.get("/api").body)] == ["blog"]
         assert "/api/checks" not in client.get("/", accept=BROWSER).plain.decode()
+
+
+def test_home_page_links_to_the_studio_where_it_is_served() -> None:
+    assert "href='/mount/studio'" in home_page([notes_api.api], "/mount", "/api", studio=True)
+    assert "/studio" not in home_page([notes_api.api], "/mount", "/api")

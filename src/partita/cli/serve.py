@@ -241,6 +241,7 @@ def run(
         verifier=verifier,
         cursor_keys=cursor_keys,
         beside_dynamodb=dynamodb,
+        beside_studio=opened_studio is not None,
         demo_token=demo_token,
     )
 

@@ -56,6 +56,7 @@ class RestApplication:
                      `partita serve` checks both, against DNS rebinding.
     allowed_origins  With `allowed_hosts`: the origins whose pages may send requests, besides the application's own.
     beside_dynamodb  Whether DynamoDB's protocol is served on the same port, so that the page says so.
+    beside_studio    Whether the studio is served at /studio on the same port, so that the page links to it.
     demo_token       For demo data on one's own machine: a token that the documentation pages offer to everyone who can
                      open them. Their forms then have ids that exist in the data.
     """
@@ -72,6 +73,7 @@ class RestApplication:
         allowed_hosts: Sequence[str] | None = None,
         allowed_origins: Sequence[str] = (),
         beside_dynamodb: bool = False,
+        beside_studio: bool = False,
         demo_token: str | None = None,
     ) -> None:
         _check_paths(apis, prefix)
@@ -81,6 +83,7 @@ class RestApplication:
         self._create_tables = create_tables
         self._prefix = prefix.rstrip("/")
         self._beside_dynamodb = beside_dynamodb
+        self._beside_studio = beside_studio
         self._demo_token = demo_token
         self._unreadable = UnreadableItems()
         self._address = data if isinstance(data, str | os.PathLike) else None
@@ -207,7 +210,12 @@ class RestApplication:
         is_embedded = isinstance(backend, EmbeddedBackend)
         idempotent = IdempotentRequests(backend, create_tables=self._create_tables or is_embedded)
         return RequestHandler(
-            mounted, self._authenticate, self._prefix, idempotent, beside_dynamodb=self._beside_dynamodb
+            mounted,
+            self._authenticate,
+            self._prefix,
+            idempotent,
+            beside_dynamodb=self._beside_dynamodb,
+            beside_studio=self._beside_studio,
         )
 
 

@@ -112,12 +112,14 @@ class RequestHandler:
         idempotent: IdempotentRequests,
         *,
         beside_dynamodb: bool,
+        beside_studio: bool,
     ) -> None:
         self.apis = {mounted.api.name: mounted for mounted in apis}
         self._authenticate = authenticate
         self._prefix = prefix
         self._idempotent = idempotent
         self._beside_dynamodb = beside_dynamodb
+        self._beside_studio = beside_studio
         self._event_streams = EventStreams()
         self._home_paths = {b"/", prefix.encode(), f"{prefix}/".encode()}
 
@@ -195,7 +197,10 @@ class RequestHandler:
             if state.line.path == b"/" and (self._prefix or _accepts_html(state.headers)):
                 host = state.headers.get(b"host", b"").decode("latin-1")
                 address = f"{scheme}://{host}" if self._beside_dynamodb else None
-                kind, body = HTML, home_page(apis, state.root, self._prefix, address).encode()
+                kind, body = (
+                    HTML,
+                    home_page(apis, state.root, self._prefix, address, studio=self._beside_studio).encode(),
+                )
             else:
                 kind, body = JSON, api_list(apis, state.root + self._prefix)
             headers = [(b"content-type", kind), _FRESH, (b"vary", b"accept")]  # at `/` other clients get no HTML

@@ -30,8 +30,13 @@ def api_list(apis: Iterable[Api[Any]], base: str) -> bytes:
     )
 
 
-def home_page(apis: Iterable[Api[Any]], root: str, prefix: str, dynamodb: str | None = None) -> str:
-    """The page in HTML; `dynamodb` is the address of DynamoDB's protocol, where it is served on the same port."""
+def home_page(
+    apis: Iterable[Api[Any]], root: str, prefix: str, dynamodb: str | None = None, *, studio: bool = False
+) -> str:
+    """The page in HTML; `dynamodb` is the address of DynamoDB's protocol, where it is served on the same port.
+
+    `studio` is whether the studio is served there, too.
+    """
     base = escape(f"{root}{prefix}")
     listed = "".join(
         f"<li><h2><a href='{base}/{name}/docs'>{escape(api.title)}</a></h2><p>{escape(api.about)}</p>"
@@ -46,7 +51,14 @@ def home_page(apis: Iterable[Api[Any]], root: str, prefix: str, dynamodb: str | 
         _STYLE,
         "<main><h1>Partita</h1>\n<p>REST APIs on this server. Each has a documentation page, where every operation can "
         f"be tried, and an OpenAPI description. <a href='{base or '/'}'>{base or '/'}</a> is this list as JSON.</p>\n"
-        f"<ul class=systems>{listed}</ul>\n{_dynamodb(dynamodb)}</main>\n",
+        f"<ul class=systems>{listed}</ul>\n{_studio(root) if studio else ''}{_dynamodb(dynamodb)}</main>\n",
+    )
+
+
+def _studio(root: str) -> str:
+    return (
+        f"<h2>Studio</h2>\n<p><a href='{escape(root)}/studio'>The studio</a> shows the designs and their data. It asks for "
+        "the token that the server has printed.</p>\n"
     )
 
 
