@@ -57,8 +57,8 @@ def home_page(
 
 def _studio(root: str) -> str:
     return (
-        f"<h2>Studio</h2>\n<p><a href='{escape(root)}/studio'>The studio</a> shows the designs and their data. It asks for "
-        "the token that the server has printed.</p>\n"
+        f"<h2>Studio</h2>\n<p><a href='{escape(root)}/studio'>The studio</a> shows the designs and their data. "
+        "It asks for the token that the server has printed.</p>\n"
     )
 
 
