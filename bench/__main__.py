@@ -10,6 +10,7 @@ from bench import (
     http,
     inprocess,
     million,
+    moving,
     proof,
     recovery,
     remote,
@@ -58,6 +59,7 @@ def main() -> int:
     done(million.measure(options.quick))
     done(recovery.measure(options.quick))
     done(transfers.measure(options.quick))
+    done(moving.measure(options.quick))
     done(systems.measure(options.quick))
     done(hostile.measure(options.quick))
 

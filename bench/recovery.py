@@ -27,6 +27,7 @@ from partita.dynamodb.requests import DescribeTable, PutItem, UpdateContinuousBa
 from partita.dynamodb.shapes import PointInTimeRecoverySpecification
 from partita.engine.engine import Engine
 from partita.engine.history import archive, history_bytes
+from partita.recovery.restore_duration import size_of_table
 from tests.peers import started
 from tests.peers.http import call
 
@@ -125,6 +126,8 @@ def _two_days_later(context: Any) -> Any:
 def restore(path: Path, second: int) -> dict[str, float]:
     """Restores the table of a file, in this process: seconds, items and the most memory."""
     with connect(path) as backend:
+        source = backend.call(DescribeTable(table_name=workload.TABLE_NAME)).table
+        expected = size_of_table(source).restore_duration.total_seconds()
         begun = time.perf_counter()
         backend.call(
             RestoreTableToPointInTime(
@@ -139,7 +142,8 @@ def restore(path: Path, second: int) -> dict[str, float]:
             assert described is not None
             if described.table_status == "ACTIVE":
                 break
-        return {"seconds": time.perf_counter() - begun, "items": described.item_count or 0, "megabytes": most}
+        seconds = time.perf_counter() - begun
+        return {"seconds": seconds, "expected": expected, "items": described.item_count or 0, "megabytes": most}
 
 
 def restored(folder: Path, items: int) -> dict[str, float]:
@@ -178,11 +182,12 @@ def measure(quick: bool) -> Section:
         ],
     )
     restores = table(
-        ["restore", "seconds", "items a second", "most memory, MB"],
+        ["restore", "seconds", "expected by `partita restore`", "items a second", "most memory, MB"],
         [
             [
                 f"{each['items']:,.0f} items",
                 f"{each['seconds']:.1f}",
+                f"{each['expected']:.1f}",
                 f"{each['items'] / each['seconds']:,.0f}",
                 f"{each['megabytes']:.0f}",
             ]

@@ -1,5 +1,7 @@
 """Moves between backends under writers: nothing is lost or doubled, and a short pause is all that writers notice."""
 
+import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -182,6 +184,65 @@ def test_switch_that_takes_too_long_is_called_off_and_writers_go_on_with_the_sou
         assert program.db is source
 
 
+class SlowTarget:
+    """A target on whose clock each BatchWriteItem takes a second, and something happens meanwhile."""
+
+    def __init__(self, backend: Any, meanwhile: Callable[[], None] = lambda: None) -> None:
+        self._backend = backend
+        self._meanwhile = meanwhile
+        self._now = 0.0
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def call(self, request: Any) -> Any:
+        if isinstance(request, BatchWriteItem):
+            self._now += 1
+            self._meanwhile()
+        return self._backend.call(request)
+
+
+def test_changes_that_a_switch_has_read_and_not_copied_are_copied_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with connect("memory:") as one, connect("memory:") as other:
+        slow = SlowTarget(other)
+        monkeypatch.setattr("partita.recovery.moving.time", slow)
+        monkeypatch.setattr("partita.recovery.moving.MAX_KEYS", 1)
+        source, target = Store(one, design), Store(slow, design)
+        program = filled(source, 5)
+        pauses: list[bool] = []
+
+        @contextmanager
+        def pause() -> Iterator[None]:
+            if not pauses:
+                for key in program.model:
+                    source.put(Article(article_id=key, count=100))
+            pauses.append(True)
+            yield
+
+        done = move(source, target, pause, max_pause=2.5)
+        assert len(pauses) == 2
+        assert done.last_changes == 0
+        assert done.tables[0].changes == 5
+        assert counts(target) == dict.fromkeys(program.model, 100)
+
+
+def test_writers_that_are_faster_than_the_copy_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with connect("memory:") as one, connect("memory:") as other:
+        source = Store(one, design)
+        filled(source, 5)
+
+        def write() -> None:
+            for number in range(5):
+                with source.change(article(f"old.{number}")) as draft:
+                    draft.count += 1
+
+        slow = SlowTarget(other, write)
+        monkeypatch.setattr("partita.recovery.moving.time", slow)
+        monkeypatch.setattr("partita.recovery.moving.FEW_CHANGES", 2)
+        with pytest.raises(TransferFailed, match="changed faster than they can be copied; nothing was switched"):
+            move(source, Store(slow, design), lambda: pytest.fail("paused"))
+
+
 def test_target_with_items_is_refused() -> None:
     with connect("memory:") as one, connect("memory:") as other:
         source, target = Store(one, design), Store(other, design)
@@ -249,6 +310,31 @@ def test_moved_file_rejects_writes_in_every_process_until_the_move_is_taken_back
     with connect(old, design) as again:
         again.put(Article(article_id="late", count=1))
         assert len(counts(again)) == 4
+
+
+def test_move_that_is_killed_at_the_switch_has_lost_nothing_and_is_finished_by_the_same_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new, noted = tmp_path / "old.db", tmp_path / "new.db", tmp_path / "switched"
+    with connect(old, design, durability="process") as running:
+        program = filled(running, 3)
+        arguments = ["move", THIS, "--from", str(old), "--to", str(new), "--max-pause", "600"]
+        arguments += ["--switch", "sh -c 'kill -9 $PPID'"]
+        root = Path(__file__).parent.parent.parent
+        killed = subprocess.run([sys.executable, "-m", "partita", *arguments], cwd=root, check=False)
+        assert killed.returncode == -signal.SIGKILL
+        with pytest.raises(AccessDeniedException, match=f"Table stock was moved to {new}"):
+            running.put(Article(article_id="late", count=1))
+    with connect(new, design) as moved_to:
+        assert counts(moved_to) == program.model
+        moved_to.put(Article(article_id="next", count=1))  # a program that uses the target already
+    command.move(THIS, source=str(old), to=str(new), switch=f"touch {noted}")
+    assert "the tables were moved to" in capsys.readouterr().out
+    assert noted.exists()
+    with connect(new, design) as moved_to:
+        assert len(counts(moved_to)) == 4
+    with pytest.raises(ConfigurationError, match="--unfence lets programs write to them again"):
+        command.move(THIS, source=str(old), to=str(tmp_path / "third.db"))
 
 
 def test_command_that_fails_calls_the_switch_off(tmp_path: Path) -> None:

@@ -140,9 +140,10 @@ def import_data(
 
 
 def _count(db: "Store", table: str) -> int:
-    from partita.recovery.restoring import item_count
+    from partita.recovery.restore_duration import size_of_table
+    from partita.recovery.restoring import describe
 
-    return item_count(db.backend, table)
+    return size_of_table(describe(db.backend, table)).items
 
 
 def _zoned(moment: datetime | None) -> datetime | None:

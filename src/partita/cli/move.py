@@ -37,9 +37,10 @@ def move(
     """Move the tables of a design to another place, while programs write: copy, follow the changes, compare, switch.
 
     At the switch writers of the source are paused, the last changes are copied and compared, and the command of
-    --switch lets programs use the target. Items that differ are copied again, alone. From then on a source that is a
-    file rejects writes to these tables, in all processes, with an error that names the target. Nothing else of the
-    source is changed.
+    --switch lets programs use the target. Items that differ are copied again, alone. Just before that command runs, a
+    source that is a file begins to reject writes to these tables, in all processes, with an error that names the
+    target. Nothing else of the source is changed. If this command is killed after that, repeat it: it only runs
+    --switch.
 
     Parameters
     ----------
@@ -72,6 +73,10 @@ def move(
     if pause is None and "://" in source:
         raise ConfigurationError("--pause: name a command that stops the programs that write to the source")
     with opened(what, source) as old, opened(what, to, creates=True) as new:
+        if "://" not in source and _was_moved(old, to):
+            _run(switch)
+            print(f"the tables were moved to {to} before; the file rejects writes to them")
+            return
         stop = _commands(pause, resume, switch) if pause is not None else _file_lock(old, to, switch)
         quiet = 0.5 if source.startswith("dynamodb://") else 0.0
         begun = time.monotonic()
@@ -100,17 +105,41 @@ def _commands(pause: str, resume: str | None, switch: str | None) -> "Pause":
 
 
 def _file_lock(db: "Store", to: str, switch: str | None) -> "Pause":
-    """The lock of a database file, which also writers in other processes wait for; then its tables reject writes."""
+    """The lock of a database file, which also writers in other processes wait for; then its tables reject writes.
+
+    They reject them before the command runs: if this process is killed in between, no program writes to the file.
+    """
     engine: Any = db.backend
+    names = [db.table_name(table) for table in db.design.tables]
 
     @contextmanager
     def stop() -> Iterator[None]:
         with engine.paused_writes() as fence:
             yield
-            fence.set([db.table_name(table) for table in db.design.tables], to)
+            fence.set(names, to)
+        try:
             _run(switch)
+        except BaseException:
+            with engine.paused_writes() as fence:
+                fence.set(names, None)
+            raise
 
     return stop
+
+
+def _was_moved(db: "Store", to: str) -> bool:
+    """Whether the tables of a file were moved to a place before; another place is an error."""
+    from partita.errors import ConfigurationError
+
+    engine: Any = db.backend
+    with engine.paused_writes() as fence:
+        found = fence.targets(db.table_name(table) for table in db.design.tables)
+    if found <= {None}:
+        return False
+    if found != {to}:
+        known = ", ".join(sorted(str(each) for each in found if each is not None))
+        raise ConfigurationError(f"--from: tables were moved to {known}; --unfence lets programs write to them again")
+    return True
 
 
 def _unfence(what: str, address: str) -> None:

@@ -78,9 +78,9 @@ def chosen_tables(db: "Store", names: tuple[str, ...]) -> "list[Table]":
 
 
 def _run(db: "Store", table: "Table", planned: "RestoreRequest", *, is_amazon: bool) -> None:
-    from partita.recovery.restoring import expected_duration, finish_restore
+    from partita.recovery.restoring import finish_restore
 
-    expected = f"about {expected_duration(planned.items).total_seconds():,.0f} s"
+    expected = f"about {max(1, planned.source.restore_duration.total_seconds()):,.0f} s"
     if is_amazon:
         expected = "20 minutes to some hours on Amazon, whatever its size"
     print(f"{db.table_name(table)} {planned.description}, {planned.items:,} items: expected {expected}", flush=True)

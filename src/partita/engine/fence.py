@@ -19,6 +19,12 @@ class TableFence:
         self._catalog = catalog
         self._txn = txn
 
+    def targets(self, tables: Iterable[str]) -> set[str | None]:
+        """Where some tables were moved to; None is among them if one of them was not, or does not exist."""
+        self._catalog.refresh(self._txn)
+        found = (self._catalog.tables.get(name) for name in tables)
+        return {None if each is None else each.record.moved_to for each in found}
+
     def set(self, tables: Iterable[str], moved_to: str | None) -> list[str]:
         """Rejects writes to some tables, with the address of their items, or accepts them again (None).
 

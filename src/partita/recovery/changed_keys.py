@@ -12,6 +12,8 @@ from partita.errors import TransferFailed
 from partita.recovery.restoring import active_table, describe
 
 LATEST, OLDEST = "LATEST", "TRIM_HORIZON"
+PAGE = 1000  # records
+MAX_PAGES = 10  # of a shard in one call: writers may be faster than the caller
 
 
 class ChangedKeys:
@@ -35,7 +37,10 @@ class ChangedKeys:
                 self._open(shard.shard_id or "", LATEST)
 
     def read(self) -> list[Item]:
-        """The keys of the changes since the last call; a key may be there several times."""
+        """Keys of the changes since the last call, a key perhaps several times; none once there are no more.
+
+        It does not wait for writers to stop: the next call goes on where this one ended.
+        """
         found: list[Item] = []
         for shard in list(self._iterators):
             found += self._read_shard(shard)
@@ -51,9 +56,9 @@ class ChangedKeys:
             self._backend.call(UpdateTable(table_name=self._table, stream_specification=off))
 
     def _read_shard(self, shard: str) -> Iterator[Item]:
-        while True:
+        for _ in range(MAX_PAGES):
             try:
-                page = self._backend.call(GetRecords(shard_iterator=self._iterators[shard], limit=1000))
+                page = self._backend.call(GetRecords(shard_iterator=self._iterators[shard], limit=PAGE))
             except ExpiredIteratorException:
                 self._open(shard, "AFTER_SEQUENCE_NUMBER" if shard in self._after else OLDEST)  # a key may come again
                 continue

@@ -11,6 +11,7 @@ that made it stale. TTL, stream and recovery of the target are set at the end: u
 items.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -41,7 +42,9 @@ from partita.store.store import Store
 T = TypeVar("T")
 
 MAX_PAUSE_SECONDS = 1.0
-MAX_ROUNDS = 20  # of comparing, and of trying to switch
+MAX_ROUNDS = 20  # of comparing, of trying to switch, and of following changes without getting nearer
+FEW_CHANGES = 100
+MAX_KEYS = 100  # of BatchGetItem
 Pause = Callable[[], AbstractContextManager[None]]
 Progress = Callable[[str, int], None]
 
@@ -104,8 +107,7 @@ def _switch(
     """Switches to the target; returns how long writers were paused, and how long the last changes took of it."""
     target.create_tables()  # TTL, stream and recovery
     for attempt in range(MAX_ROUNDS):
-        while sum(len(copy.follow()) for copy in copies) > 100:
-            progress("following changes", attempt)
+        _catch_up(copies, max_pause / 4, progress)
         paused_at = time.monotonic()
         try:
             with pause():
@@ -119,6 +121,21 @@ def _switch(
     raise TransferFailed("PauseTooLong", f"the last changes took longer than {max_pause} s, {MAX_ROUNDS} times")
 
 
+def _catch_up(copies: "list[_TableCopy]", seconds: float, progress: Progress) -> None:
+    """Follows changes until few are left, or those of a round are followed in some seconds."""
+    shortest, longer = math.inf, 0
+    while longer < MAX_ROUNDS:
+        begun = time.monotonic()
+        changes = sum(len(copy.follow()) for copy in copies)
+        took = time.monotonic() - begun
+        if changes <= FEW_CHANGES or took < seconds:
+            return
+        longer = 0 if took < shortest else longer + 1
+        shortest = min(took, shortest)
+        progress("following changes", changes)
+    raise TransferFailed("ChangesTooFast", "items are changed faster than they can be copied; nothing was switched")
+
+
 class _TableCopy:
     """The copy of one table, as far as it is."""
 
@@ -128,6 +145,7 @@ class _TableCopy:
         self._table = table
         self._keys = list(table.key_names)
         self._changed: ChangedKeys | None = None
+        self._pending: dict[bytes, Item] = {}  # keys of changes that are not copied yet
         self._items = self._changes = self._repaired = 0
 
     def create(self) -> None:
@@ -151,13 +169,19 @@ class _TableCopy:
             progress(f"copying {self._source}", self._items)
             follow()
 
-    def follow(self) -> set[bytes]:
-        """Copies the items that have changed since the last call; returns their keys."""
+    def follow(self, deadline: float = math.inf) -> set[bytes]:
+        """Copies items that have changed since the last call; returns their keys. Raises _TooSlow at the deadline."""
         assert self._changed is not None
-        keys = {encoded_key(key, self._keys): key for key in self._changed.read()}
-        self._copy_keys(keys.values())
-        self._changes += len(keys)
-        return set(keys)
+        self._pending |= {encoded_key(key, self._keys): key for key in self._changed.read()}
+        followed = set(self._pending)
+        for some in batches(list(self._pending), MAX_KEYS):
+            if time.monotonic() > deadline:
+                raise _TooSlow
+            self._copy_keys([self._pending[key] for key in some])
+            for key in some:
+                del self._pending[key]
+            self._changes += len(some)
+        return followed
 
     def compare(self, progress: Progress) -> None:
         """Compares both sides under writers, and copies items that differ again, until none does."""
@@ -179,7 +203,7 @@ class _TableCopy:
     def _without_pending(self, differing: list[Item]) -> list[Item]:
         """Those of the items that differ though no change of them is pending: a program may write them all the time."""
         self.follow()
-        differing = [key for key in differing if not self._are_equal(key)]
+        differing = [key for some in batches(differing, MAX_KEYS) for key in self._differing(some)]
         pending = self.follow()
         return [key for key in differing if encoded_key(key, self._keys) not in pending]
 
@@ -188,7 +212,7 @@ class _TableCopy:
         last: set[bytes] = set()
         since = time.monotonic()
         while True:
-            changed = self.follow()
+            changed = self.follow(deadline)
             last |= changed
             if time.monotonic() > deadline:
                 raise _TooSlow
@@ -196,9 +220,9 @@ class _TableCopy:
                 since = time.monotonic()
             elif time.monotonic() - since >= quiet:
                 break
-        for key in last:
-            if not self._are_equal(msgspec.json.decode(key)):
-                raise TransferFailed("ContentDiffers", f"{self._source}: {key.decode()} differs in {self._target}")
+        for some in batches(last, MAX_KEYS):
+            for key in self._differing([msgspec.json.decode(key) for key in some]):
+                raise TransferFailed("ContentDiffers", f"{self._source}: {key} differs in {self._target}")
             if time.monotonic() > deadline:
                 raise _TooSlow
 
@@ -210,8 +234,8 @@ class _TableCopy:
         return MovedTable(self._target, self._items, self._changes, self._repaired)
 
     def _copy_keys(self, keys: Iterable[Item]) -> None:
-        for some in _batches(keys, 100):
-            present = {encoded_key(item, self._keys): item for item in read(self._from, self._source, list(some))}
+        for some in batches(keys, MAX_KEYS):
+            present = {encoded_key(item, self._keys): item for item in read(self._from, self._source, some)}
             write(self._to, self._target, (self._request(key, present) for key in some))
 
     def _request(self, key: Item, present: dict[bytes, Item]) -> WriteRequest:
@@ -220,9 +244,19 @@ class _TableCopy:
             return WriteRequest(delete_request=DeleteRequest(key=key))
         return WriteRequest(put_request=PutRequest(item=item))
 
-    def _are_equal(self, key: Item) -> bool:
-        one, other = read(self._from, self._source, [key]), read(self._to, self._target, [key])
-        return len(one) == len(other) and (not one or equal_items(one[0], other[0]))
+    def _differing(self, keys: list[Item]) -> list[Item]:
+        """Those of some keys whose items are not the same on both sides."""
+        source, target = (
+            {encoded_key(item, self._keys): item for item in read(backend, table, keys)}
+            for backend, table in ((self._from, self._source), (self._to, self._target))
+        )
+        names = [encoded_key(key, self._keys) for key in keys]
+        pairs = [(source.get(name), target.get(name)) for name in names]
+        return [
+            key
+            for key, (one, other) in zip(keys, pairs, strict=True)
+            if (one is None) != (other is None) or (one is not None and not equal_items(one, other or {}))
+        ]
 
 
 def read(backend: Backend, table: str, keys: list[Item]) -> list[Item]:
@@ -240,7 +274,7 @@ def read(backend: Backend, table: str, keys: list[Item]) -> list[Item]:
 
 def write(backend: Backend, table: str, requests: Iterable[WriteRequest]) -> None:
     """Sends puts and deletes of distinct items, and what was not processed again."""
-    for some in _batches(requests, 25):
+    for some in batches(requests, 25):
         waiting = {table: list(some)}
         for wait in _waits():
             left = backend.call(BatchWriteItem(request_items=waiting)).unprocessed_items
@@ -250,7 +284,7 @@ def write(backend: Backend, table: str, requests: Iterable[WriteRequest]) -> Non
             time.sleep(wait)
 
 
-def _batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
+def batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
     waiting = iter(values)
     while some := list(islice(waiting, size)):
         yield some

@@ -26,12 +26,12 @@ from partita.dynamodb.shapes import StreamSpecification, TableDescription, Tag
 from partita.dynamodb.tag_shapes import ListTagsOfResource, TagResource
 from partita.errors import ConfigurationError, RestoreFailed, RestorePointMissing
 from partita.plan.table_definitions import settings
+from partita.recovery.restore_duration import TableSize, size_of_backup, size_of_table
 from partita.recovery.restore_points import RestorePoints, backup_text, restore_points, text
 from partita.store.store import Store
 
 Progress = Callable[[int], None]
 
-ITEMS_PER_SECOND = 5_000  # of a restore on this engine, with an index; `python -m bench.recovery` measures it
 POLL_SECONDS = 0.2
 MAX_POLL_SECONDS = 10.0
 
@@ -42,7 +42,11 @@ class RestoreRequest(msgspec.Struct, frozen=True):
     request: Request[Any]
     description: str
     target: str
-    items: int
+    source: TableSize
+
+    @property
+    def items(self) -> int:
+        return self.source.items
 
 
 class RestoredTable(msgspec.Struct, frozen=True):
@@ -100,36 +104,26 @@ def restore_request(
 
     Without a moment or a backup it is the latest state, or the newest backup of a table without recovery.
     """
+    present = size_of_table(describe(backend, points.table))
     if at is not None:
         points.check(at)
         request: Request[Any] = RestoreTableToPointInTime(
             source_table_name=points.table, target_table_name=target, restore_date_time=int(at.timestamp())
         )
-        return RestoreRequest(request, f"as at {text(at)}", target, item_count(backend, points.table))
+        return RestoreRequest(request, f"as at {text(at)}", target, present)
     if backup is None and points.window is not None:
         request = RestoreTableToPointInTime(
             source_table_name=points.table, target_table_name=target, use_latest_restorable_time=True
         )
-        return RestoreRequest(request, "at its latest state", target, item_count(backend, points.table))
+        return RestoreRequest(request, "at its latest state", target, present)
     found = points.newest_backup(backup)
     if found is None:
         missing = f"there is no backup {backup!r}" if backup else "it has neither recovery nor a backup"
         known = [f"backup {each.backup_name}" for each in points.backups[-3:]]
         raise RestorePointMissing(points.table, missing, known)
     details = backend.call(DescribeBackup(backup_arn=found.backup_arn)).backup_description
-    source = details.source_table_details if details else None
     request = RestoreTableFromBackup(backup_arn=found.backup_arn, target_table_name=target)
-    return RestoreRequest(request, f"from {backup_text(found)}", target, (source.item_count if source else None) or 0)
-
-
-def expected_duration(items: int) -> timedelta:
-    """How long a restore on this engine takes, about."""
-    return timedelta(seconds=1 + items / ITEMS_PER_SECOND)
-
-
-def item_count(backend: Backend, table: str) -> int:
-    described = describe(backend, table)
-    return (described.item_count if described else None) or 0
+    return RestoreRequest(request, f"from {backup_text(found)}", target, size_of_backup(details))
 
 
 def describe(backend: Backend, table: str) -> TableDescription | None:
