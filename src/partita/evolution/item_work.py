@@ -9,6 +9,7 @@ deleted item never comes back.
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
 
 import msgspec
 
@@ -63,8 +64,10 @@ class StoredEntity(msgspec.Struct, frozen=True):
     @property
     def changed(self) -> list[str]:
         """The attributes that differ."""
-        every = dict.fromkeys((*self.wanted, *self.item))
-        return [name for name in every if not _same(self.item.get(name), self.wanted.get(name))]
+        item, wanted = self.item, self.wanted
+        differing = [name for name, each in wanted.items() if item.get(name) != each]
+        differing += [name for name in item if name not in wanted]
+        return [name for name in differing if not _same(item.get(name), wanted.get(name))]
 
     @property
     def is_moved(self) -> bool:
@@ -104,6 +107,7 @@ def stored_entity(model: Model, item: Item, removed: frozenset[str] = frozenset(
     )
 
 
+@cache
 def item_names(model: Model) -> frozenset[str]:
     """The attributes that an entity may write."""
     derived = {name for group in derivations(model) for name in group.names}
@@ -137,7 +141,8 @@ def item_work(
     skip: set[ItemIdentity] | None = None,
 ) -> ItemWork | None:
     """The work of an item, or None; `guards` are those of its unique values that exist."""
-    kinds = dict(_attribute_kinds(stored))
+    changed = stored.changed
+    kinds = dict(_attribute_kinds(stored, changed))
     outdated, missing = _guards(stored, after, guards)
     if missing.guards:
         kinds[WorkKind.GUARDS] = tuple(dict.fromkeys(each.unique.name for each in missing.guards.values()))
@@ -150,17 +155,25 @@ def item_work(
     if not kinds:
         return None
     relied_on = dependencies(design, stored.model) if mark or missing.guards else set()
-    own = list(_own_actions(stored, mark, now, relied_on))
+    own = list(_own_actions(stored, changed, mark, now, relied_on))
     others = list(actions(stored.model, outdated, missing, skip or set(), now))
     return ItemWork(stored, kinds, (*own, *others), guards)
 
 
-def _attribute_kinds(stored: StoredEntity) -> Iterator[tuple[WorkKind, tuple[str, ...]]]:
-    model, changed = stored.model, set(stored.changed)
+@cache
+def _index_keys(model: Model) -> dict[str, set[str]]:
+    """By index, the attributes of its keys that are not keys of the table."""
+    return {index.name: {*index.pk, *index.sk} - set(model.table.key_names) for index in model.table.indexes}
+
+
+def _attribute_kinds(stored: StoredEntity, names: list[str]) -> Iterator[tuple[WorkKind, tuple[str, ...]]]:
+    if not names:
+        return
+    model, changed = stored.model, set(names)
     if stored.is_moved:
         yield WorkKind.REKEY, (model.name,)
         changed -= set(model.table.key_names)
-    indexes = {index.name: {*index.pk, *index.sk} - set(model.table.key_names) for index in model.table.indexes}
+    indexes = _index_keys(model)
     touched = tuple(name for name, keys in indexes.items() if keys & changed)
     if touched:
         yield WorkKind.INDEX, touched
@@ -188,7 +201,9 @@ def _guards(stored: StoredEntity, after: Effects, found: Mapping[ItemIdentity, I
     return outdated, missing
 
 
-def _own_actions(stored: StoredEntity, mark: Item, now: datetime, relied_on: set[str]) -> Iterator[ItemAction]:
+def _own_actions(
+    stored: StoredEntity, changed: list[str], mark: Item, now: datetime, relied_on: set[str]
+) -> Iterator[ItemAction]:
     model, item = stored.model, stored.item
     table, name = model.table.name, model.name
     if stored.is_moved:
@@ -198,7 +213,6 @@ def _own_actions(stored: StoredEntity, mark: Item, now: datetime, relied_on: set
         free = Clause(is_free(model, now), lambda _: AlreadyExists(name, key_parts(model, stored.values)))
         yield ItemAction("put", table, new_key, name, item=stored.wanted | mark, clauses=(free,))
         return
-    changed = stored.changed
     steps: dict[str, Step] = {}
     for each in changed:
         steps[each] = SetAttribute(stored.wanted[each]) if each in stored.wanted else RemoveAttribute()

@@ -51,9 +51,7 @@ def do_page(
             result.count(each.work)
         else:
             yield from _do_item(context, design, removed, each, result)
-    for group in transactions_of(waiting):
-        if len(group) == 1 and group[0] in alone:
-            continue
+    for group in transactions_of([each for each in waiting if each.work is not None and not each.work.is_alone]):
         works = [each.work for each in group if each.work is not None]
         if len(group) > 1:
             try:

@@ -427,5 +427,7 @@ def is_free(model: Model, now: datetime) -> Condition:
 
 def merged_with_unknown(model: Model, old: Item, before: Values, after: Values) -> Item:
     """The new item with those attributes of the old one that the design does not know."""
-    mine = set(item_of(model, before)) | {name for group in derivations(model) for name in group.names}
-    return {name: value for name, value in old.items() if name not in mine} | item_of(model, after)
+    new = item_of(model, after)
+    mine = set(new if before is after else item_of(model, before))
+    mine |= {name for group in derivations(model) for name in group.names}
+    return {name: value for name, value in old.items() if name not in mine} | new

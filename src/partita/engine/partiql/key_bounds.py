@@ -1,5 +1,6 @@
 """The keys that a WHERE determines: one item, or the ranges of keys of its items."""
 
+from collections.abc import Collection, Mapping
 from itertools import product
 from math import prod
 
@@ -26,19 +27,35 @@ _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 def exact_key(keys: KeySchema, where: ConditionNode | None, scope: Scope) -> tuple[Item, ConditionNode | None]:
     """The key that WHERE determines by equality, and its other conditions; raises where a key attribute is missing."""
-    key: Item = {}
+    placeholders, rest = key_placeholders(keys.names, where)
+    return placed_key(keys, placeholders, scope), rest
+
+
+def key_placeholders(
+    names: Collection[str], where: ConditionNode | None
+) -> tuple[dict[str, str], ConditionNode | None]:
+    """The placeholders of the values of key attributes in WHERE, and its other conditions."""
+    found: dict[str, str] = {}
     rest: list[ConditionNode] = []
     for condition in _conjuncts(where):
-        name, found = _key_condition(condition, scope) or ("", None)
-        if found and found.operator == "=" and name in keys.names and name not in key:
-            key[name] = found.values[0]
-        else:
-            rest.append(condition)
-    if len(key) < len(keys.names):
+        match condition:
+            case CompareNode("=", Path((str(name),)), Value(value)) if name in names and name not in found:
+                found[name] = value
+            case CompareNode("=", Value(value), Path((str(name),))) if name in names and name not in found:
+                found[name] = value
+            case _:
+                rest.append(condition)
+    if len(found) < len(names):
         raise ValidationException("Where clause does not contain a mandatory equality on all key attributes")
+    return found, _conjunction(rest)
+
+
+def placed_key(keys: KeySchema, placeholders: Mapping[str, str], scope: Scope) -> Item:
+    """The key with the values of a request, whose types are checked."""
+    key = {name: scope.value(placeholder) for name, placeholder in placeholders.items()}
     for attribute in keys.all:
         check_type(attribute, key[attribute.name])
-    return key, _conjunction(rest)
+    return key
 
 
 def fixes_key(keys: KeySchema, where: ConditionNode | None, scope: Scope) -> bool:

@@ -20,7 +20,15 @@ class StatementScope(Scope):
 
     def __init__(self, values: Item) -> None:
         super().__init__()
-        self.values = {name: checked_value(value)[0] for name, value in values.items()}
+        self.values = {
+            name: value if len(value) == 1 and type(value.get("S")) is str else checked_value(value)[0]
+            for name, value in values.items()
+        }
+
+    def unused_copy(self) -> "StatementScope":
+        scope = StatementScope({})
+        scope.values = self.values
+        return scope
 
     def path(self, path: Path) -> ResolvedPath:
         return path.parts
@@ -29,13 +37,14 @@ class StatementScope(Scope):
 class BoundStatement:
     """A statement with its values."""
 
-    __slots__ = ("body", "scope", "table")
+    __slots__ = ("body", "scope", "table", "text")
 
     def __init__(self, text: str, parameters: list[AttributeValue] | None) -> None:
         statement = parse_statement(text)
         values = parameters or []
         if len(values) != statement.parameters:
             raise ValidationException("Number of parameters in request and statement don't match.")
+        self.text = text
         self.table = statement.table
         self.body: Body = statement.body
         self.scope = StatementScope(statement.literals | {f":?{number}": value for number, value in enumerate(values)})
