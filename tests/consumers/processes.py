@@ -48,6 +48,7 @@ def kill(child: int) -> None:
 
 def main() -> None:
     importlib.import_module("partita.server.uvicorn_server")  # so that each fork has it
+    sys.stdout = os.fdopen(1, "w", closefd=False)  # buffered, even with python -u: each line is one write
     children: set[int] = set()
     for line in sys.stdin:
         command, *arguments = json.loads(line)

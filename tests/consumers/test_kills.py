@@ -45,8 +45,6 @@ class Programs:
         command = [sys.executable, "-m", "tests.consumers.processes"]
         self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         self._running: dict[str, int] = {}
-        for name in self._commands:
-            self.start(name)
 
     @property
     def names(self) -> list[str]:
@@ -86,6 +84,8 @@ class Programs:
 def started(file: Path) -> Iterator[Programs]:
     programs = Programs(file)
     try:
+        for name in programs.names:
+            programs.start(name)
         yield programs
     finally:
         programs.close()
