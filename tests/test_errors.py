@@ -58,6 +58,7 @@ CAUGHT_WITHIN: dict[str, set[str]] = {
     "rest/auth/jwks.py": {"ValueError", "HTTPError", "TimeoutError"},
     "store/decoding.py": {"ValueError"},
     "store/retries.py": {"PerhapsApplied"},
+    "plan/adjacent_values.py": {"EmptyRange"},
     "plan/read_requests.py": {"EmptyRange"},
     "recovery/moving.py": {"_TooSlow"},
     "studio/edit_pages.py": {"Redirect"},  # studio_app.py answers these

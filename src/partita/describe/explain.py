@@ -16,7 +16,8 @@ from partita.dynamodb import requests as wire
 from partita.dynamodb.capacity import vector_search_bytes
 from partita.dynamodb.request_tables import with_table_names
 from partita.plan import key_ranges
-from partita.plan.read_requests import EmptyRange, Plan, call_plan, fan_out_values, get_item, plan_of, query
+from partita.plan.adjacent_values import EmptyRange
+from partita.plan.read_requests import Plan, call_plan, fan_out_values, get_item, plan_of, query
 from partita.plan.search_requests import SearchPlan, search_plan, search_plan_of, search_vectors
 
 

@@ -26,6 +26,7 @@ from partita.design.reads import ALL_SHARDS, Argument, EntityKey, FanOut, Read, 
 from partita.design.separators import Separator
 from partita.design.timestamps import AFTER_SECOND
 from partita.errors import ProofError
+from partita.plan.adjacent_values import text_behind
 from partita.plan.stored_keys import KeyDomain, attribute_domain, text_domain
 
 PLAIN = Segment("", "", None)  # a plain attribute is a part without text around it
@@ -154,8 +155,7 @@ class SortPrefix(msgspec.Struct, frozen=True):
             return sequence(prefix, at_least(bottom)), sequence(prefix, at_most(last))
         top = self.open_top
         above = ANY_TEXT if top is None else at_most(literal(top))
-        behind_separator = self.high is not None or self.constant_prefix
-        return sequence(prefix, at_least(bottom)), sequence(prefix if behind_separator else given, above)
+        return sequence(prefix, at_least(bottom)), sequence(given, above)
 
     @property
     def is_plain_prefix(self) -> bool:
@@ -164,12 +164,9 @@ class SortPrefix(msgspec.Struct, frozen=True):
 
     @property
     def open_top(self) -> str | None:
-        """The end of a range that has none: behind the given pieces, or behind their separator; None is no end."""
-        if self.high is not None:
-            return self.high
-        if self.constant_prefix:
-            return _next(self.constant_prefix)
-        return self.separator.after if self.pieces else None
+        """The end of a range that has none, behind the text of the given pieces; None is no end."""
+        between = self.separator.character if self.pieces else ""
+        return text_behind(between + self.constant_prefix) if self.high is None else between + self.high
 
 
 def _pieces_language(pieces: tuple[Piece, ...], separator: Separator) -> Language:
@@ -181,11 +178,6 @@ def _pieces_language(pieces: tuple[Piece, ...], separator: Separator) -> Languag
 def after_open_part(start: SortPrefix) -> str:
     """What is added to a text of the open part to sort behind all keys that continue it; nothing continues the last."""
     return "" if start.last else start.separator.after
-
-
-def _next(text: str) -> str:
-    """The text behind everything that begins with this one."""
-    return text[:-1] + chr(ord(text[-1]) + 1)
 
 
 class End(NamedTuple):
@@ -274,8 +266,12 @@ def _check_constant_bounds(read: Read, bounds: SortRange, segment: Segment | Non
     else:
         bottom, top = (segment.text(end.value) for end in range_ends(segment, bounds))
     if bottom > top:
-        wrong = f"its range begins at {low!r} and ends before it, at {high!r}"
-        raise ProofError(read.name, wrong, "exchange the bounds")
+        raise ProofError(
+            read.name, f"its range begins at {low!r} and ends before it, at {high!r}", "exchange the bounds"
+        )
+    if bottom == top and (bounds.low_open or bounds.high_open):
+        wrong = f"nothing is in a range from {low!r} to {high!r} without its ends"
+        raise ProofError(read.name, wrong, "write since() and until(), which include them, or other bounds")
 
 
 def _check_same_types(read: Read, found: KeyRange) -> None:
@@ -344,7 +340,7 @@ def _upper_text(rest: Template) -> str | None:
     greatest = rest.language.greatest
     if greatest is not None:
         return greatest
-    return _next(rest.constant_prefix) if rest.constant_prefix else None
+    return text_behind(rest.constant_prefix)
 
 
 def _name(slot: Slot, whole: bool) -> Any:

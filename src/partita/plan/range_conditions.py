@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from partita.design.key_parts import TextPart, TimePart, VerbatimPart
+from partita.design.key_parts import LiteralPart, TextPart, TimePart, VerbatimPart
 from partita.design.models import KeyAttribute
 from partita.design.reads import SortRange
 from partita.design.separators import Separator
@@ -72,7 +72,7 @@ def _sort_condition(start: SortPrefix, bind: Any) -> AttributeCondition | None:
         if start.low is None and start.high is None:
             prefix += start.constant_prefix
             return AttributeCondition(start.attribute, "begins_with", (prefix,)) if prefix else None
-        return _between(start, prefix + (start.low or ""), _top_text(start, given, prefix))
+        return _between(start, prefix + (start.low or ""), _top_text(start, given))
     segment = start.open_segment
     assert segment is not None
     if bounds.prefix is not None:
@@ -83,24 +83,22 @@ def _sort_condition(start: SortPrefix, bind: Any) -> AttributeCondition | None:
         if low.value is not None:
             bottom = prefix + segment.constant + second_text(bind(low.value))
         if high.value is None:
-            return _between(start, bottom, _top_text(start, given, prefix))
+            return _between(start, bottom, _top_text(start, given))
         return _between(start, bottom, prefix + segment.constant + second_text(bind(high.value)) + AFTER_SECOND)
     if low.value is not None:
         bottom = prefix + segment.text(bind(low.value))
         bottom += ("\0" if start.last else separator.after) if low.is_open else ""
     if high.value is None:
-        return _between(start, bottom, _top_text(start, given, prefix))
+        return _between(start, bottom, _top_text(start, given))
     top = prefix + segment.text(bind(high.value))
     if high.is_open:
-        return _between(start, bottom, preceding_text(top, short=not isinstance(segment.form, TextPart | VerbatimPart)))
+        short = not isinstance(segment.form, TextPart | VerbatimPart | LiteralPart)  # all but ranks are in ASCII
+        return _between(start, bottom, preceding_text(top, short=short))
     return _between(start, bottom, top + after_open_part(start))
 
 
-def _top_text(start: SortPrefix, given: str, prefix: str) -> str | None:
-    top = start.open_top
-    if top is None:
-        return None
-    return prefix + top if start.high is not None or start.constant_prefix else given + top
+def _top_text(start: SortPrefix, given: str) -> str | None:
+    return None if start.open_top is None else given + start.open_top
 
 
 def _between(start: SortPrefix, bottom: str, top: str | None) -> AttributeCondition | None:

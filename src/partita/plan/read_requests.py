@@ -1,6 +1,7 @@
 """Requests of proven reads: a `Plan` is computed once for each read, a request for each call."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -23,19 +24,19 @@ from partita.design.conditions import (
     SizeComparison,
     Stored,
 )
-from partita.design.key_parts import ShardPart
+from partita.design.key_parts import ShardPart, descends
 from partita.design.key_slots import Slot, SlotRole, slots_of
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.design.patterns import Pattern
-from partita.design.reads import Argument, FanOut, Get, Query, Read, VectorSearch
+from partita.design.reads import Argument, FanOut, Get, Query, Read, SortRange, VectorSearch
 from partita.design.timestamps import WIDTH, time_of, time_text
-from partita.design.untyped_values import any_value, nfc_text
+from partita.design.untyped_values import any_value
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
-from partita.dynamodb.values import AttributeValue, Item
+from partita.dynamodb.values import AttributeValue, Item, sort_value
 from partita.errors import ConfigurationError, DesignError, Fault, InvalidValue, PartitaError, ReservedKey
 from partita.plan import key_ranges, range_conditions
-from partita.plan.adjacent_values import adjacent_value
+from partita.plan.adjacent_values import EmptyRange, adjacent_value
 from partita.plan.condition_expressions import Expression, check_length, to_stored
 from partita.plan.items import check_key, encode_attributes, key_of, settled
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
@@ -232,10 +233,10 @@ def check_lengths(plan: Plan, arguments: tuple[Any, ...]) -> None:
         return
     partition = plan.read.sources[0].keys.partition
     for repeat in fan_out_values(plan, arguments):
-        for condition in _conditions(plan, arguments, repeat):
+        for condition in conditions_of(plan, arguments, repeat):
             most = limits.PARTITION_KEY_BYTES if condition.attribute in partition else limits.SORT_KEY_BYTES
-            for text in condition.values:
-                check_key(plan.model, condition.attribute, text if isinstance(text, str) else "", most)
+            for value in condition.values:
+                check_key(plan.model, condition.attribute, value.get("S", ""), most)
 
 
 def fan_out_values(plan: Plan, arguments: tuple[Any, ...], *, possible_only: bool = False) -> list[FanOutValues]:
@@ -264,9 +265,9 @@ def fan_out_values(plan: Plan, arguments: tuple[Any, ...], *, possible_only: boo
 
 def _texts(plan: Plan, arguments: tuple[Any, ...], repeat: FanOutValues) -> Iterator[AttributeValue]:
     """The values that a range is asked for by."""
-    for condition in _conditions(plan, arguments, repeat):
-        for value in condition.values:
-            yield attribute_value(plan.model, condition.attribute, value)
+    with suppress(EmptyRange):
+        for condition in conditions_of(plan, arguments, repeat):
+            yield from condition.values
 
 
 def query(
@@ -303,9 +304,7 @@ def _query_text(
     try:
         if writer is not None:
             return writer.text, None, dict(writer.names), writer.values(arguments)
-        found = list(_conditions(plan, arguments, fan_out_value))
-        _check_order(plan, arguments, found)
-        conditions = [_text(plan, expression, each) for each in found]
+        conditions = [_text(expression, each) for each in _ordered_conditions(plan, arguments, fan_out_value)]
     except VALUE_ERRORS as error:
         raise _with_argument(plan, arguments, error) from None
     try:
@@ -341,8 +340,14 @@ def start_key(plan: Plan, item: Item) -> Item:
 
 
 def conditions_of(plan: Plan, arguments: tuple[Any, ...], chosen: FanOutValues) -> list[AttributeCondition]:
-    """The key conditions of one range of a query."""
-    return list(_conditions(plan, arguments, chosen))
+    """The key conditions of one range of a query, with attribute values; EmptyRange where nothing can be in it."""
+    found = []
+    for each in _conditions(plan, arguments, chosen):
+        values = tuple(attribute_value(plan.model, each.attribute, value) for value in each.values)
+        if each.operator == "between" and sort_value(values[0]) > sort_value(values[1]):
+            raise EmptyRange
+        found.append(AttributeCondition(each.attribute, each.operator, values))
+    return found
 
 
 def _conditions(plan: Plan, arguments: tuple[Any, ...], chosen: FanOutValues) -> Iterable[AttributeCondition]:
@@ -354,25 +359,42 @@ def _conditions(plan: Plan, arguments: tuple[Any, ...], chosen: FanOutValues) ->
     return range_conditions.key_conditions(plan.proof.range, bind)
 
 
-def _check_order(plan: Plan, arguments: tuple[Any, ...], conditions: Iterable[AttributeCondition]) -> None:
-    """An InvalidValue for a range that ends before it begins; DynamoDB's own error would show the stored keys."""
+def _ordered_conditions(plan: Plan, arguments: tuple[Any, ...], chosen: FanOutValues) -> list[AttributeCondition]:
+    """The key conditions of one range, whose values are checked before their order."""
+    try:
+        found = conditions_of(plan, arguments, chosen)
+    except EmptyRange:
+        _check_order(plan, arguments)
+        raise
+    _check_order(plan, arguments)
+    return found
+
+
+def _check_order(plan: Plan, arguments: tuple[Any, ...]) -> None:
+    """An InvalidValue for bounds in the wrong order; DynamoDB's own error would show the stored keys."""
     bounds = plan.read.bounds
-    times = time_ends(plan, arguments)
-    if times is not None:
-        early = None not in (times.low, times.high) and not _encloses(times)
-    else:
-        early = any(each.operator == "between" and _ends_early(*each.values) for each in conditions)
-    if bounds is None or not early:
+    if bounds is None or bounds.low is None or bounds.high is None:
         return
-    if bounds.low is None or bounds.high is None:
-        raise EmptyRange
-    low, high = (each.name if isinstance(each, Argument) else str(each) for each in (bounds.low, bounds.high))
-    wrong = f"it must be before {high}" if bounds.low_open or bounds.high_open else f"it must not be after {high}"
-    raise InvalidValue(plan.read.name, wrong, low, argument=low)
+    low, high = _sorted_bounds(plan, bounds, arguments)
+    is_open = bounds.low_open or bounds.high_open
+    if low > high or (low == high and is_open):
+        first, last = (each.name if isinstance(each, Argument) else str(each) for each in (bounds.low, bounds.high))
+        wrong = f"it must be before {last}" if is_open else f"it must not be after {last}"
+        raise InvalidValue(plan.read.name, wrong, first, argument=first)
 
 
-class EmptyRange(Exception):
-    """A bound leaves nothing of the values that are possible: the answer is empty, without a request."""
+def _sorted_bounds(plan: Plan, bounds: SortRange, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The two bounds, as what sorts like the values that they stand for."""
+    times, start = time_ends(plan, arguments), plan.proof.range.sort_prefix
+    assert start is not None
+    if times is not None:
+        return times.low, times.high
+    segment, given = start.open_segment, [_value_of(each, arguments) for each in (bounds.low, bounds.high)]
+    if segment is None:
+        low, high = (sort_value(attribute_value(plan.model, start.attribute, each)) for each in given)
+        return low, high
+    low, high = (segment.text(each) for each in given)
+    return (high, low) if segment.form is not None and descends(segment.form) else (low, high)
 
 
 class TimeEnds(NamedTuple):
@@ -425,19 +447,6 @@ def time_filter(plan: Plan, arguments: tuple[Any, ...]) -> Callable[[str], bool]
             return True  # the decoder says what is wrong with it
 
     return belongs
-
-
-def _encloses(times: TimeEnds) -> bool:
-    low, high = times.low or "", times.high or ""
-    return low < high or (low == high and not times.low_open and not times.high_open)
-
-
-def _ends_early(low: Any, high: Any) -> bool:
-    """Whether a range ends before it begins; open ends of plain attributes must differ."""
-    ends = (each.value if isinstance(each, range_conditions.Adjacent) else each for each in (low, high))
-    bottom, top = (nfc_text(each) if isinstance(each, str) else each for each in ends)
-    open_ends = isinstance(low, range_conditions.Adjacent) or isinstance(high, range_conditions.Adjacent)
-    return bool(bottom >= top if open_ends else bottom > top)
 
 
 def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> InvalidValue:
@@ -512,9 +521,9 @@ def _value_of(value: Any, arguments: tuple[Any, ...]) -> Any:
     return arguments[value.at] if isinstance(value, Argument) else value
 
 
-def _text(plan: Plan, expression: Expression, condition: AttributeCondition) -> str:
+def _text(expression: Expression, condition: AttributeCondition) -> str:
     name = expression.name(condition.attribute.name)
-    values = [expression.value(attribute_value(plan.model, condition.attribute, value)) for value in condition.values]
+    values = [expression.value(value) for value in condition.values]
     if condition.operator == "between":
         return f"{name} BETWEEN {values[0]} AND {values[1]}"
     if condition.operator == "begins_with":

@@ -24,7 +24,8 @@ import msgspec
 
 from partita.dynamodb.values import Item
 from partita.errors import ConfigurationError, InvalidCursor
-from partita.plan.read_requests import EmptyRange, Plan, fan_out_values, query, time_ends
+from partita.plan.adjacent_values import EmptyRange
+from partita.plan.read_requests import Plan, fan_out_values, query, time_ends
 
 START: Any = 0  # this range has not been read yet
 DONE: Any = 1  # this range is at its end

@@ -12,7 +12,8 @@ import msgspec
 from partita.design.codecs import shape_of
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item, sort_value
-from partita.plan.read_requests import EmptyRange, Plan, check_lengths, fan_out_values, query, start_key, time_filter
+from partita.plan.adjacent_values import EmptyRange
+from partita.plan.read_requests import Plan, check_lengths, fan_out_values, query, start_key, time_filter
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
 from partita.store.flows import Flow

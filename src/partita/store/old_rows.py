@@ -2,15 +2,16 @@
 
 import operator
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
-from partita.design.models import Model
 from partita.dynamodb.values import Item, sort_value
 from partita.errors import InvalidValue
+from partita.plan.adjacent_values import EmptyRange
 from partita.plan.range_conditions import AttributeCondition
-from partita.plan.read_requests import Plan, attribute_value, conditions_of, fan_out_values, query, time_filter
+from partita.plan.read_requests import Plan, conditions_of, fan_out_values, query, time_filter
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State
 from partita.store.flows import Flow
@@ -75,15 +76,16 @@ class OldRows:
     def _rows(self, old: Plan, items: Iterable[msgspec.Raw]) -> Iterable[OldRow]:
         """The items that are stored under an old key, and whose key would now be in the range of the query."""
         model = old.model
-        ranges = [
-            conditions_of(self._plan, self._arguments, value) for value in fan_out_values(self._plan, self._arguments)
-        ]
+        ranges = []
+        for value in fan_out_values(self._plan, self._arguments):
+            with suppress(EmptyRange):
+                ranges.append(conditions_of(self._plan, self._arguments, value))
         for raw in items:
             place = old_place((model,), msgspec.json.decode(raw))
             key = None if place is None else place.current_key
             if place is None or key is None:
                 continue  # it is another entity's, or one that adoption reports
-            in_range = any(all(_holds(model, condition, key) for condition in conditions) for conditions in ranges)
+            in_range = any(all(_holds(condition, key) for condition in conditions) for conditions in ranges)
             if in_range and self._belongs(key):
                 yield OldRow(place, raw, key, self._order(key))
 
@@ -103,11 +105,10 @@ class OldRows:
         return [row.raw]
 
 
-def _holds(model: Model, condition: AttributeCondition, key: Item) -> bool:
+def _holds(condition: AttributeCondition, key: Item) -> bool:
     """Whether a key is in a range; its values compare as DynamoDB's do."""
-    attribute = condition.attribute
-    stored = sort_value(key[attribute.name])
-    ends = [sort_value(attribute_value(model, attribute, value)) for value in condition.values]
+    stored = sort_value(key[condition.attribute.name])
+    ends = [sort_value(value) for value in condition.values]
     if condition.operator == "begins_with":
         return bool(stored.startswith(ends[0]))
     if condition.operator == "between":
