@@ -2,7 +2,7 @@
 
 import pytest
 
-from partita import Store
+from partita import Change, HandlerTransaction, Store
 from partita.consumers.consumer import Consumer
 from partita.consumers.runner import ConsumerRunner
 from partita.consumers.shards import REFRESH_SECONDS
@@ -10,7 +10,7 @@ from partita.consumers.worker import Worker
 from partita.dynamodb.requests import DescribeTable, UpdateTable
 from partita.dynamodb.shapes import StreamSpecification
 from tests.consumers import shop
-from tests.consumers.shop import Order
+from tests.consumers.shop import Notification, Order
 from tests.peers import wait_until
 
 STREAM_CANNOT_BE_ENABLED_AGAIN = ("moto", "dynoxide")
@@ -64,6 +64,26 @@ def test_deleted_and_updated_items_are_told_apart(shop_db: Store) -> None:
     running.runner.close()
     tally = shop_db.one(shop.tally("orders"))
     assert (tally.created, tally.updated, tally.deleted, tally.total) == (1, 2, 1, 0)
+
+
+def test_handler_runs_again_when_an_item_of_its_query_has_changed(shop_db: Store) -> None:
+    consumer, runs = Consumer("reading"), list[list[str]]()
+
+    @consumer.on(Order)
+    def read(change: Change[Order], t: HandlerTransaction) -> None:
+        runs.append([each.text for each in t.find(shop.notifications_of("c"))])
+        if len(runs) == 1:
+            shop_db.put(Notification(customer_id="c", notification_id="2", text="new"))
+        t.put(Notification(customer_id="read", notification_id="1", text=" ".join(runs[-1])))
+
+    for number in ("1", "2"):
+        shop_db.put(Notification(customer_id="c", notification_id=number, text="old"))
+    write_numbers(shop_db, "1", range(1))
+    running = Running(shop_db, consumer)
+    running.settle()
+    running.runner.close()
+    assert runs == [["old", "old"], ["old", "new"]]
+    assert [each.text for each in shop_db(shop.notifications_of("read"))] == ["old new"]
 
 
 def test_stream_that_is_enabled_again_is_followed(shop_db: Store, request: pytest.FixtureRequest) -> None:

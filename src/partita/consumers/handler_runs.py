@@ -151,7 +151,8 @@ def _ended(transaction: HandlerTransaction) -> HandlerTransaction:
     if transaction.size > MAX_WRITES:
         raise InvalidTransaction(
             f"the handlers of a change have {transaction.size} writes, checks and reads; DynamoDB takes 100 in a "
-            f"transaction, and {100 - MAX_WRITES} are the consumer's own progress; write the rest later, in a job"
+            f"transaction, and {100 - MAX_WRITES} are the consumer's own progress; write the rest later, in a job, "
+            "and read what may change with fenced=False"
         )
     return transaction.ended()
 

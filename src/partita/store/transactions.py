@@ -176,10 +176,7 @@ class Transaction:
         self._has_ended = True
 
         def plan(skip: SkippedItems, *, read: bool = False) -> Planning:
-            actions: list[ItemAction] = []
-            for step in self._steps:
-                actions += yield from step(skip, read)
-            return actions
+            return self._plan_steps(skip, read)
 
         try:
             yield from retry_on_race(self._context, "transaction", plan)
@@ -190,6 +187,12 @@ class Transaction:
             yield from retry_on_race(self._context, "transaction", partial(plan, read=True))
         finally:
             self._steps = []  # they refer to the transaction: without them it is freed at once
+
+    def _plan_steps(self, skip: SkippedItems, read: bool) -> Planning:
+        actions: list[ItemAction] = []
+        for step in self._steps:
+            actions += yield from step(skip, read)
+        return actions
 
 
 class _Write(msgspec.Struct, frozen=True):

@@ -92,4 +92,4 @@ def _author_of_post(t: HandlerTransaction, post_id: str) -> str | None:
 
 
 def _author_of_comment(t: HandlerTransaction, comment_id: str) -> str | None:
-    return next((each.author_id for each in t.find(d.comment_by_id(comment_id), 1)), None)
+    return next((each.author_id for each in t.find(d.comment_by_id(comment_id), 1, fenced=False)), None)

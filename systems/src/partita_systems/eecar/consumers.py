@@ -84,7 +84,7 @@ def part_changed(change: Change[d.Part], t: HandlerTransaction) -> None:
 def spec_changed(change: Change[d.Spec], t: HandlerTransaction) -> None:
     """Conditions on measures may have another outcome."""
     part_id = (change.before if isinstance(change, Deleted) else change.after).part_id
-    _advance(t, {each.category for each in t.find(d.whole_part(part_id), 1) if isinstance(each, d.Part)})
+    _advance(t, {each.category for each in t.find(d.whole_part(part_id), 1, fenced=False) if isinstance(each, d.Part)})
 
 
 @catalogue.on(d.VectorReference)

@@ -42,7 +42,7 @@ def _trigger(t: HandlerTransaction, part_id: str, position: str, now: datetime) 
     spec = next((each for each in found if isinstance(each, d.Spec)), None)
     fitting = [
         each
-        for each in t.find(d.watching_categories([part.category, ANY]))
+        for each in t.find(d.watching_categories([part.category, ANY]), fenced=False)
         if _position(each) > position
         and meets(part, spec, max_price=each.criteria.max_price, min_specs=each.criteria.min_specs)
     ]

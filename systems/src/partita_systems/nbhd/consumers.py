@@ -81,7 +81,7 @@ def delete_files_of_site(change: Change[d.Site], t: HandlerTransaction) -> None:
         return
     if any(t.get(here(old.did, old.site_id)) is not None for here in (d.site, d.deleted_site)):
         return
-    for job in t.find(d.builds_of_site(old.site_id)):
+    for job in t.find(d.builds_of_site(old.site_id), fenced=False):
         stored.objects.delete(build_key(old.site_id, job.job_id))
     if old.build_id is not None:
         stored.objects.delete(build_key(old.site_id, old.build_id))
