@@ -206,3 +206,17 @@ def test_consumer_that_runs_is_not_forgotten(world: World, start: Start) -> None
     assert LeaseHolder(runner.db, "copies").hold()
     with pytest.raises(ConfigurationError, match="consumer copies is running"):
         ConsumerAdministration(world.db, "copies").forget()
+
+
+def test_settle_leaves_out_a_paused_consumer_until_it_is_resumed() -> None:
+    with connect("memory:", shop.design) as db:
+        db.create_tables()
+        settle(db, shop.tallies)
+        admin = ConsumerAdministration(db, "tallies")
+        admin.pause()
+        db.create(Order(order_id="1", customer_id="c"))
+        settle(db, shop.tallies, shop.copies)
+        assert (db(shop.tally("orders")), db.one(shop.copy_of("1")).history) == (None, [0])
+        admin.resume()
+        settle(db, shop.tallies)
+        assert db.one(shop.tally("orders")).created == 1

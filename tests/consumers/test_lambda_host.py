@@ -142,9 +142,61 @@ def test_dead_letter_that_is_retried_is_handled_in_the_next_call() -> None:
         administration = ConsumerAdministration(running.db, "copies")
         for letter in administration.dead_letters():
             administration.retry(letter)
-        running.handler = lambda_handler(running.consumer, running.db)  # a running one looks again after some seconds
         assert running.send({"Records": []}) == []
         assert (running.history("0"), running.letters()) == ([0], [])
+
+
+def test_failing_handler_runs_once_in_a_call_and_others_not_again() -> None:
+    runs: list[str] = []
+    consumer = Consumer("copies", tries=3)
+
+    @consumer.on(Order)
+    def note(change: Change[Order], t: HandlerTransaction) -> None:
+        assert not isinstance(change, Deleted)
+        runs.append(change.after.order_id)
+        if change.after.order_id == "0":
+            raise ValueError("no")
+
+    with function(consumer) as running:
+        for order_id in ("0", "2", "4", "6"):
+            running.streams.write(order_id)
+        assert [len(running.send()) for _ in range(4)] == [1, 1, 0, 0]
+    assert sorted(runs) == ["0", "0", "0", "2", "4", "6"]
+
+
+def test_handler_that_fails_behind_others_runs_at_most_twice_in_a_call() -> None:
+    broken = {("6", 0)}
+    with function(copying(broken, tries=1)) as running:
+        for order_id in ("0", "2", "4", "6"):
+            running.streams.write(order_id)
+        assert running.send() == []
+        assert [running.history(each) for each in ("0", "2", "4")] == [[0], [0], [0]]
+        assert len(running.letters()) == 1
+
+
+def test_status_counts_what_calls_have_handled_skipped_and_tried_again() -> None:
+    broken = {("0", 1)}
+    with function(copying(broken, tries=3)) as running:
+        for order_id in ("0", "0", "2"):
+            running.streams.write(order_id)
+        administration = ConsumerAdministration(running.db, "copies")
+
+        def counts() -> tuple[int, int, int]:
+            status = administration.status()
+            return status.handled, status.retries, status.skipped
+
+        other = shop_record()
+        other["dynamodb"]["NewImage"] = other["dynamodb"]["Keys"] = {"PK": {"S": "?"}, "SK": {"S": "?"}}
+        records = running.event()["Records"]
+        running.send({"Records": [other, *records, other]})
+        assert counts() == (2, 0, 1)  # the record after the failure comes again
+        running.send({"Records": [records[1], other]})
+        assert counts() == (2, 1, 1)
+        broken.clear()
+        running.send({"Records": [records[1], other]})
+        assert counts() == (3, 2, 2)
+        running.send({"Records": records})
+        assert counts() == (3, 2, 2)
 
 
 def test_consumer_runs_in_one_kind_of_host_only() -> None:

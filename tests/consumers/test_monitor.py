@@ -7,11 +7,14 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from partita import Change, Consumer, ConsumerAdministration, HandlerTransaction, Store, connect, settle
 from partita.consumers import state
 from partita.consumers.consumer_metrics import consumer_metrics
+from partita.consumers.consumer_store import ConsumerStore
+from partita.consumers.leases import LeaseHolder
 from partita.consumers.monitor import CHECK_SECONDS, STALL_SECONDS, ConsumerMonitor, ConsumerProblem
 from partita.consumers.worker import Worker, create_state_tables
 from partita.process_identity import this_process
@@ -106,6 +109,7 @@ def test_consumer_that_stands_still_is_reported_with_the_hours_left(
     (found,) = monitor.check()
     assert found.time_left == timedelta(hours=21)
     assert str(found).endswith("; its oldest unread change expires in 21.0 hours")
+    ConsumerAdministration(db, "tallies").resume()
     settle(db, shop.tallies)
     assert monitor.check() == []
 
@@ -253,3 +257,41 @@ def test_worker_reports_its_own_handler_that_hangs(caplog: pytest.LogCaptureFixt
             finally:
                 released.set()
     assert any("consumer hanging stands still" in each.message for each in caplog.records)
+
+
+def test_consumer_that_tries_failed_changes_again_does_not_stand_still(db: Store, time: Time) -> None:
+    """Its oldest change waits while others that have failed are tried, and each of these is progress."""
+    monitor = ConsumerMonitor(db, ["tallies"], timer=time.timer)
+    settle(db, shop.tallies)
+    write(db, "1")
+    owned_by(db, this_process())
+    for tries in range(1, 5):
+        parked = state.ParkedChange(consumer="tallies", item="i", sequence="1", shard="s", table="shop", parts=1)
+        ConsumerStore(db).put(msgspec.structs.replace(parked, tries=tries, due_at=ConsumerStore(db).now()))
+        assert all(each.kind == "failing" for each in monitor.check())
+        time.passes(STALL_SECONDS)
+    assert [each.kind for each in monitor.check()] == ["stalled"]
+
+
+def test_worker_watches_its_consumers_once_it_has_looked_at_their_leases(
+    db: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy machine takes seconds for the leases of many consumers, and none of them stands still meanwhile."""
+    worker, looking, going_on = Worker(db, [shop.tallies]), threading.Event(), threading.Event()
+    hold = LeaseHolder.hold
+
+    def slow(lease: LeaseHolder, *, look: bool = False) -> bool:
+        looking.set()
+        going_on.wait()
+        return hold(lease, look=look)
+
+    monkeypatch.setattr(LeaseHolder, "hold", slow)
+    with worker:
+        assert looking.wait(60)
+        assert not is_watched()
+        going_on.set()
+        wait_until(is_watched)
+
+
+def is_watched() -> bool:
+    return any(each.name == "partita-monitor" for each in threading.enumerate())

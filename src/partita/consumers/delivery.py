@@ -71,6 +71,7 @@ class Recognition:
     def __init__(self, consumer: Consumer, table: Table) -> None:
         self._consumer = consumer
         self._table = table
+        self.table = table.name
         self._recogniser = recogniser_of(table)
         self._reported: set[str] = set()  # entities with items that are not valid
 

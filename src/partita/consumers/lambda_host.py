@@ -6,6 +6,7 @@ recognised, and a late repetition changes nothing. Failed tries are counted in t
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
@@ -28,6 +29,7 @@ from partita.errors import AlreadyExists, ConfigurationError, PartitaError
 from partita.store.store import Store
 
 MAX_TOGETHER = 25  # changes in a transaction
+MAX_ACTIONS = 90  # in a transaction of several changes: DynamoDB takes 100, and invariants may add some
 KEEP_PROGRESS = timedelta(days=7)  # longer than a stream stores its records, which is a day
 MAX_ATTEMPTS = 3  # to write the progress of an item that others write, too
 
@@ -61,6 +63,7 @@ class LambdaHost:
         self._parking = Parking(self._db, consumer)
         self._runs = HandlerRuns(self._db)
         self._has_begun = False
+        self._counts: Counter[tuple[str, str]] = Counter()  # of one call: by table, and what is counted
         self._recognitions = {
             self._db.table_name(each.name): Recognition(consumer, each)
             for each in self._db.tables_of(consumer.name, consumer.tables)
@@ -68,22 +71,38 @@ class LambdaHost:
 
     def __call__(self, event: dict[str, Any], context: object = None) -> dict[str, Any]:
         """Handles the records of an event, and returns those that have to be sent again."""
-        deliveries = list(self._deliveries(event))
+        records = list(self._deliveries(event))
         self._begin()
-        if self._consumer.after_failure == "hold":
-            self._parking.load()
+        self._counts.clear()
         self._retry_parked()
+        deliveries = [each for _, each in records if each is not None]
         failed: list[Delivery] = []
         waiting: set[str] = set()  # items whose later changes wait behind a failed one
         while deliveries:
-            done = self._handle_together(deliveries, waiting)
-            if done == 0:
-                delivery, done = deliveries[0], 1
-                if delivery.item in waiting or not self._handle_alone(delivery):
+            done, error = self._handle_together(deliveries, waiting)
+            for delivery in deliveries[done : done + 1]:
+                if delivery.item in waiting or not self._handle_alone(delivery, error):
                     waiting.add(delivery.item)
                     failed.append(delivery)
-            deliveries = deliveries[done:]
+            deliveries = deliveries[done + 1 :]
+        for table, each in records:
+            if each is None:
+                self._counts[table, "skipped"] += 1
+            elif each in failed:
+                break  # the records after it are sent again
+        self._store_counts()
         return {"batchItemFailures": [{"itemIdentifier": each.sequence} for each in failed]}
+
+    def _store_counts(self) -> None:
+        """Adds the counts of a call to the consumer's; they are not worth failing for."""
+        for table in {table for table, _ in self._counts}:
+            try:
+                with self._db.change(state.table_progress(self._consumer.name, table), system_change=True) as draft:
+                    draft.handled += self._counts[table, "handled"]
+                    draft.skipped += self._counts[table, "skipped"]
+                    draft.retries += self._counts[table, "retries"]
+            except (PartitaError, OSError) as error:
+                _log.warning("consumer %s: the counts of a call are lost: %s", self._consumer.name, error)
 
     def _begin(self) -> None:
         """Notes that the consumer runs in Lambda, once in each instance of the function."""
@@ -98,7 +117,8 @@ class LambdaHost:
                     self._db.create(TableProgress(consumer=name, table=table, begun_at=now, host="lambda"))
             self._has_begun = True
 
-    def _deliveries(self, event: Any) -> Iterator[Delivery]:
+    def _deliveries(self, event: Any) -> Iterator[tuple[str, Delivery | None]]:
+        """The table of each record, and its delivery; None if no handler wants it."""
         records = event.get("Records") if isinstance(event, dict) else None
         if not isinstance(records, list):
             raise ConfigurationError("the event has no Records; the function is for the event of a DynamoDB stream")
@@ -109,8 +129,7 @@ class LambdaHost:
             except (AttributeError, TypeError, msgspec.MsgspecError) as error:
                 wrong = f"the event has a record that is not one of a DynamoDB stream: {error}"
                 raise ConfigurationError(wrong) from None
-            if delivery is not None:
-                yield delivery
+            yield recognition.table, delivery
 
     def _recognition(self, record: Any) -> Recognition:
         """The recognition of the table that a record is from."""
@@ -126,50 +145,77 @@ class LambdaHost:
             )
         return found
 
-    def _handle_together(self, deliveries: list[Delivery], waiting: set[str]) -> int:
-        """The number of first changes that were committed together; 0 if the first must be handled alone."""
-        group: list[Delivery] = []
+    def _group(self, deliveries: list[Delivery], waiting: set[str]) -> list[Delivery]:
+        """The first changes, as far as they are of different items and wait for nothing."""
+        found: dict[str, Delivery] = {}
         for each in deliveries[:MAX_TOGETHER]:
-            is_blocked = each.item in waiting or self._parking.holds(each.item)
-            if is_blocked or any(each.item == other.item for other in group):
+            if each.item in found or each.item in waiting or self._parking.holds(each.item):
                 break
-            group.append(each)
+            found[each.item] = each
+        return list(found.values())
+
+    def _handle_together(self, deliveries: list[Delivery], waiting: set[str]) -> tuple[int, BaseException | None]:
+        """Commits the first changes together; returns their number, and the error of the next one if it has failed.
+
+        The next one is handled alone, without another run of its handler if that has failed.
+        """
+        group = self._group(deliveries, waiting)
         if len(group) < 2:
-            return 0
+            return 0, None
         calls = [state.item_progress(self._consumer.name, each.item) for each in group]
-        whole = HandlerTransaction(self._db)
+        progresses = self._db.get_many(calls, consistent=True)
+        whole, done, error = HandlerTransaction(self._db), 0, None
+        for each, progress in zip(group, progresses, strict=True):
+            if not _is_done(progress, each):
+                try:
+                    effects = self._runs.run(each)
+                except FAILURES as failure:
+                    # Earlier changes that are not committed yet may be what it missed: then it runs again.
+                    is_final = whole.is_empty and not isinstance(failure, DatabaseUnavailable)
+                    error = failure if is_final else None
+                    break
+                if whole.size + effects.size >= MAX_ACTIONS or not whole.include(effects):
+                    break
+                self._note_done(whole, each, progress)
+            done += 1
         try:
-            for each, progress in zip(group, self._db.get_many(calls, consistent=True), strict=True):
-                if not _is_done(progress, each):
-                    if not whole.include(self._runs.run(each)):
-                        return 0
-                    self._note_done(whole, each, progress)
             if not whole.is_empty:
                 whole.commit()
         except FAILURES:  # they are handled one by one, and reported then
-            return 0
-        return len(group)
+            return 0, None
+        for each, progress in zip(group[:done], progresses, strict=False):
+            self._count(each, progress)
+        return done, error
 
-    def _handle_alone(self, delivery: Delivery) -> bool:
-        """Handles one change; false if it has to be sent again."""
+    def _count(self, delivery: Delivery, progress: ItemProgress | None, *, is_done: bool = True) -> None:
+        """Counts a change that this call has handled, or tried again."""
+        if not _is_done(progress, delivery):
+            self._counts[delivery.table, "handled"] += is_done
+            self._counts[delivery.table, "retries"] += progress is not None and progress.failing == delivery.order
+
+    def _handle_alone(self, delivery: Delivery, error: BaseException | None = None) -> bool:
+        """Handles one change, whose handler may have failed already; false if it has to be sent again."""
         for _ in range(MAX_ATTEMPTS):
             progress = self._db.get(state.item_progress(self._consumer.name, delivery.item), consistent=True)
             if _is_done(progress, delivery):
                 return True
             try:
-                return self._attempt(delivery, progress)
+                is_done = self._attempt(delivery, progress, error)
             except TakenOver:
                 continue  # another call has written the progress of this item
+            self._count(delivery, progress, is_done=is_done)
+            return is_done
         return False
 
-    def _attempt(self, delivery: Delivery, progress: ItemProgress | None) -> bool:
+    def _attempt(self, delivery: Delivery, progress: ItemProgress | None, error: BaseException | None) -> bool:
         if self._parking.holds(delivery.item):
             whole = HandlerTransaction(self._db)
             self._parking.park(whole, delivery, None)
             self._finish(whole, delivery, progress)
             return True
         try:
-            error = self._runs.attempt(delivery, lambda whole: self._finish(whole, delivery, progress))
+            if error is None:
+                error = self._runs.attempt(delivery, lambda whole: self._finish(whole, delivery, progress))
         except DatabaseUnavailable as unavailable:  # the progress tells later whether it was applied
             _log.warning("consumer %s: %s is sent again: %s", self._consumer.name, delivery.change.id, unavailable)
             return False
@@ -231,6 +277,7 @@ class LambdaHost:
     def _retry_parked(self) -> None:
         """Handles dead letters that are retried, and held changes that go on; their failures are not the batch's."""
         try:
+            self._parking.load()  # a dead letter may have been retried since the last call
             self._parking.retry_due(self._runs.attempt)
         except (PartitaError, OSError) as error:
             _log.warning("consumer %s: parked changes are tried again later: %s", self._consumer.name, error)

@@ -92,7 +92,8 @@ class ConsumerMonitor:
 
     def start(self) -> None:
         """Checks in a thread, and logs a warning for each consumer that stands still, until `close`."""
-        self._thread.start()
+        if self._thread.ident is None:
+            self._thread.start()
 
     def close(self) -> None:
         self._stopping.set()
@@ -157,8 +158,10 @@ class _ConsumerWatch:
         due = self._db(state.due_changes(name)).first(LOOKED_AT)
         self.is_at_rest = bool(tables) and oldest is None and not is_scanning and not due
         progress = (
+            [each.table for each in tables],
             [(each.stream, each.shard, each.sequence) for each in positions],
             [(each.scan, each.cursor, each.delivered) for each in scans],
+            [(each.item, each.sequence, each.tries) for each in due],
         )
         is_waiting = not tables or oldest is not None or is_scanning
         if self._is_unchanged(progress) and is_waiting:

@@ -60,7 +60,6 @@ class Worker:
             each.start()
         self._leases.start()
         self._commits.start()
-        self.monitor.start()
 
     def close(self) -> None:
         """Finishes the changes at hand, and gives the consumers to others."""
@@ -126,6 +125,7 @@ class Worker:
             except Exception as error:  # noqa: BLE001 - the thread must not end
                 failures += 1
                 _log.warning("leases of consumers cannot be renewed, and are tried again: %s", error)
+            self.monitor.start()  # once it has looked at all leases, which takes long on a busy machine
             is_held = all(each.lease.is_held for each in self._running)
             pause = HELD_LOOK_SECONDS if is_held else LOOK_SECONDS
             if self._stopped.wait(min(LONGEST_PAUSE, pause * 2**failures)):
