@@ -287,7 +287,7 @@ def test_worker_watches_its_consumers_once_it_has_looked_at_their_leases(
 
     monkeypatch.setattr(LeaseHolder, "hold", slow)
     with worker:
-        assert looking.wait(60)
+        wait_until(looking.is_set)
         assert not is_watched()
         going_on.set()
         wait_until(is_watched)

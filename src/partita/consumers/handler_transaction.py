@@ -74,7 +74,7 @@ class HandlerTransaction(Transaction):
         self._planned = planned  # receives what is about to be written
         self._fenced: set[ItemIdentity] = set()
         self._queried: set[EntityName] = set()
-        self._parts: list[_Part] = []  # of changes that share this transaction
+        self._parts: list[_ChangeSteps] = []  # of changes that share this transaction
         self.reads = 0
 
     @property
@@ -143,7 +143,7 @@ class HandlerTransaction(Transaction):
             return entity
 
         with _noticing_outages():
-            entities: list[E] = self._found(call, limit, keep, consistent=plan.can_be_consistent)
+            entities: list[E] = self._entities_of(call, limit, keep, consistent=plan.can_be_consistent)
         models = {model.name: model for model in plan.models}
         for raw in raws:
             item: Item = msgspec.json.decode(raw)
@@ -151,7 +151,7 @@ class HandlerTransaction(Transaction):
             self._fence(model, key_in_item(model, item), _unchanged(model, item, is_whole=plan.reads_whole_items))
         return entities
 
-    def _found(
+    def _entities_of(
         self, call: Query[E], limit: int | None, decode: Callable[[msgspec.Raw, int | None], Any], *, consistent: bool
     ) -> list[E]:
         if limit == 0:
@@ -202,7 +202,7 @@ class HandlerTransaction(Transaction):
         written: set[ItemIdentity] = set()
         entities: set[EntityName] = set()
         steps = iter(self._steps)
-        for part in [*self._parts, _Part(len(self._steps), frozenset())]:
+        for part in [*self._parts, _ChangeSteps(len(self._steps), frozenset())]:
             own: list[ItemAction] = []
             for step in islice(steps, part.steps):
                 own += yield from step(skip, read)
@@ -245,8 +245,8 @@ class HandlerTransaction(Transaction):
         if not self._writes.keys().isdisjoint(other._writes) or other._has_read_of(self):
             return False
         rest = len(self._steps) - sum(each.steps for each in self._parts)
-        self._parts += [_Part(rest, frozenset())] if rest else []
-        self._parts += other._parts or [_Part(len(other._steps), frozenset(other._queried))]
+        self._parts += [_ChangeSteps(rest, frozenset())] if rest else []
+        self._parts += other._parts or [_ChangeSteps(len(other._steps), frozenset(other._queried))]
         self._writes |= other._writes
         self._steps += other._steps
         self._fenced |= other._fenced
@@ -266,7 +266,7 @@ class HandlerTransaction(Transaction):
         )
 
 
-class _Part(msgspec.Struct, frozen=True):
+class _ChangeSteps(msgspec.Struct, frozen=True):
     """The steps of one change in a transaction, and the entities that it has queried."""
 
     steps: int
