@@ -11,11 +11,12 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "partita"
 PUBLIC = "partita"
 
-WAIST = {"errors", "extras", "setting_rules", "dynamodb"}
+WAIST = {"crc", "errors", "extras", "setting_rules", "dynamodb"}
 MEANING = WAIST | {"validation", "design", "plan", "describe"}
 BACKENDS = {"storage", "engine", "remote"}
 
 MAY_SEE: dict[str, set[str]] = {
+    "crc": set(),
     "errors": set(),
     "extras": {"errors"},
     "setting_rules": {"errors"},
@@ -24,7 +25,7 @@ MAY_SEE: dict[str, set[str]] = {
     "process_identity": set(),
     "dynamodb": {"errors"},
     # backends and servers
-    "storage": {"errors"},
+    "storage": {"crc", "errors"},
     "engine": WAIST | {"storage"},
     "remote": WAIST,
     "http": WAIST,

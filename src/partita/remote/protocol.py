@@ -4,12 +4,12 @@ Replies are decoded straight into their classes, and the items in them stay byte
 """
 
 import enum
-from binascii import crc32
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar, get_args
 
 import msgspec
 
+from partita.crc import crc32
 from partita.dynamodb.exceptions import (
     BY_CODE,
     DynamoDBError,

@@ -4,13 +4,13 @@ import asyncio
 import itertools
 import logging
 import secrets
-from binascii import crc32
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import msgspec
 
+from partita.crc import crc32
 from partita.dynamodb.backend import AsyncBackend, NonblockingBackend
 from partita.dynamodb.decode import decode_request, error_body
 from partita.dynamodb.exceptions import DynamoDBError, InternalServerError, UnknownOperationException

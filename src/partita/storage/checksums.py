@@ -6,7 +6,7 @@ hide rows from a search or end a range, so that a read checks the keys of the ro
 Sums of checksums can be compared modulo `CHECKSUMS`.
 """
 
-from zlib import crc32
+from partita.crc import crc32
 
 VALUE_BITS = 0xFFFFFFFF
 KEY_SHIFT = 32

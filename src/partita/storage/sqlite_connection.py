@@ -7,10 +7,10 @@ from itertools import count, islice
 from time import sleep
 from typing import Any, Literal
 from weakref import proxy
-from zlib import crc32
 
 import apsw
 
+from partita.crc import crc32
 from partita.errors import CorruptRow, SpaceMissing, StorageClosed, StorageError
 from partita.storage.checksums import CHECKSUMS, KEY_SHIFT, VALUE_BITS, row_checksum
 from partita.storage.contract import Row, RowBatch, Totals
@@ -72,7 +72,7 @@ class SqliteConnection:
 
     def _getter(self) -> Callable[[str, bytes], Row | None]:
         """The read of one row, as a function of local names: it is the most frequent of all."""
-        execute, column, is_writer = self.execute, self._checksum, self._is_writer
+        execute, column, is_writer, new = self.execute, self._checksum, self._is_writer, tuple.__new__
         statements = _GetStatements(column)
         connection: SqliteConnection = proxy(
             self
@@ -89,8 +89,9 @@ class SqliteConnection:
                 return None
             weight, value, checksum = found
             try:
-                if crc32(value, weight) == checksum & VALUE_BITS and crc32(key) == checksum >> KEY_SHIFT & VALUE_BITS:
-                    return _row((weight, value))
+                # VALUE_BITS, KEY_SHIFT and `_row`, whose names take a fifth of the time of the check
+                if crc32(value, weight) == checksum & 0xFFFFFFFF and crc32(key) == checksum >> 32 & 0xFFFFFFFF:
+                    return new(Row, (weight, value))
             except TypeError:  # a large value, or a damaged row, which may have values of any type
                 if type(value) is int:
                     return connection._get_large(space, key)
