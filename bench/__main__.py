@@ -5,6 +5,7 @@ import argparse
 from bench import (
     changes,
     consumers,
+    evolution,
     first_reply,
     hostile,
     http,
@@ -60,6 +61,7 @@ def main() -> int:
     done(recovery.measure(options.quick))
     done(transfers.measure(options.quick))
     done(moving.measure(options.quick))
+    done(evolution.measure(options.quick))
     done(systems.measure(options.quick))
     done(hostile.measure(options.quick))
 

@@ -13,10 +13,11 @@ from tests.evolution.test_apply import filled
 
 
 class MeteredBackend:
-    """Adds up the write units that the engine bills for the shop's table."""
+    """Adds up the write units that the engine bills for a table."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, table: str = "shop") -> None:
         self._backend = backend
+        self._table = table
         self.units = 0.0
 
     def call(self, request: Request[Any]) -> Any:
@@ -27,7 +28,7 @@ class MeteredBackend:
         reply = self._backend.call(request)
         used = reply.consumed_capacity
         for each in used if isinstance(used, list) else [used]:
-            if each is not None and each.table_name == "shop":
+            if each is not None and each.table_name == self._table:
                 self.units += each.capacity_units
         return reply
 
