@@ -45,7 +45,7 @@ MAY_SEE: dict[str, set[str]] = {
     "recovery": WAIST | {"design", "plan", "store"},
     # interfaces
     "rest": MEANING | {"store", "consumers", "connect", "http"},
-    "studio": MEANING | {"store", "evolution", "consumers", "jobs", "recovery", "http"},
+    "studio": MEANING | {"store", "evolution", "consumers", "search", "jobs", "recovery", "http"},
     "system": MEANING | {"store", "consumers", "jobs", "rest"},
     "aws": {"consumers"},
     "boto": WAIST | {"connect"},

@@ -250,6 +250,13 @@ class TextIndex(BatchConsumer, Generic[E]):
                 found = self._targets[owner] = self._open(owner)
             return found
 
+    def file_of(self, backend: Any) -> str | None:
+        """The file of the index for a backend's data, which opening it would create; None where it has no file."""
+        if self._place is not None:
+            return self._place.path if isinstance(self._place, TextFile) else None
+        path = getattr(getattr(backend, "engine", backend), "path", None)
+        return None if path is None else f"{path}-{self.name}.text"
+
     def fingerprint(self) -> str:
         """Changes whenever the same items would be indexed in another way."""
         parts = [FORMAT, self.languages, stemming_version(self.languages)]
@@ -284,8 +291,7 @@ class TextIndex(BatchConsumer, Generic[E]):
                 f"text index {self.name}: the data is not in a file on this machine; "
                 'declare it with place=TextFile("search.text") or place=OpenSearch("https://...")'
             )
-        path = ":memory:" if owner.path is None else f"{owner.path}-{self.name}.text"
-        return SqliteText(path, weights, self.analyzer)
+        return SqliteText(self.file_of(owner) or ":memory:", weights, self.analyzer)
 
     def _finder(
         self,

@@ -21,6 +21,7 @@ class ReadOnlyBackend:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self.cursor_key: bytes | None = getattr(backend, "cursor_key", None)
+        self.engine: Any = getattr(backend, "engine", backend)  # by which a text index knows the data
 
     def call(self, request: Request[Reply], /) -> Reply:
         _check(request)

@@ -54,6 +54,7 @@ class MeteredBackend:
         self._began = timer()
         self.used = UsedCapacity()
         self.cursor_key: bytes | None = getattr(backend, "cursor_key", None)
+        self.engine: Any = getattr(backend, "engine", backend)  # by which a text index knows the data
 
     def call(self, request: Request[Reply], /) -> Reply:
         used = self.used

@@ -57,7 +57,7 @@ def entity_fields(model: Model, values: Mapping[str, Any] | None, texts: Mapping
         text = "" if value is None else json_text(value) if is_json else str(value)
         if texts is not None:
             text, is_null = texts.get(name, text), bool(texts.get(NULL + name))
-        choices, is_open = _choices(attribute.kind)
+        choices, is_open = field_choices(attribute.kind)
         found.append(
             EntityField(
                 name,
@@ -80,7 +80,8 @@ def _is_text(kind: Any) -> bool:
     return isinstance(plain, type) and issubclass(plain, TEXT_LIKE) and not issubclass(plain, enum.IntEnum)
 
 
-def _choices(kind: Any) -> tuple[list[str], bool]:
+def field_choices(kind: Any) -> tuple[list[str], bool]:
+    """The values that an attribute can have, where they are few, and whether it can have others, too."""
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return [str(each.value) for each in kind], issubclass(kind, OpenEnum)
     return (["true", "false"], False) if kind is bool else ([], False)

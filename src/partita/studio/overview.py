@@ -218,8 +218,8 @@ def _table_card(table: TableSummary, visit: Visit) -> Markup:
 
 
 def index_url(visit: Visit, table: str, index: str, *, is_vector: bool) -> str:
-    """The items of an index; of a vector index, which has no order, its writers and the patterns that search it."""
-    return visit.url("map" if is_vector else "items", table=table, index=index)
+    """The items of an index; of a vector index, which has no order, the page that searches it."""
+    return visit.url("vectors" if is_vector else "items", table=table, index=index)
 
 
 def byte_text(size: int) -> str:

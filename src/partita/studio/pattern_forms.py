@@ -48,14 +48,15 @@ def _field(pattern: Pattern[Any, Any], argument: Argument, text: str) -> Pattern
     required = default is inspect.Parameter.empty and not _is_optional(argument.type)
     is_open = isinstance(kind, type) and issubclass(kind, OpenEnum)
     about = _in_words(argument.type)
-    return PatternField(argument.name, about, text, required, _choices(kind), is_open, _is_several(kind))
+    return PatternField(argument.name, about, text, required, _choices(kind), is_open, is_several(kind))
 
 
 def _is_optional(hint: Any) -> bool:
     return get_origin(hint) in (Union, types.UnionType) and type(None) in get_args(hint)
 
 
-def _is_several(kind: Any) -> bool:
+def is_several(kind: Any) -> bool:
+    """Whether a type is a list, set or map."""
     return get_origin(kind) in (*SEVERAL, dict) or kind in (list, tuple, dict)
 
 

@@ -289,14 +289,15 @@ def _json_name(model: Model, name: str) -> str:
 def _run(visit: Visit, call: Any, size: int) -> ResultsView:
     if isinstance(call, Get):
         found = visit.db.get(call)
-        return ResultsView([] if found is None else [_row(found)], None, visit.used)
+        return ResultsView([] if found is None else [result_row(found)], None, visit.used)
     if isinstance(call, Query):
         part = visit.db(call).page(size, visit.param("cursor") or None)
-        return ResultsView([_row(each) for each in part.items], part.cursor, visit.used)
-    return ResultsView([_row(each.entity, each.score) for each in visit.db(call)], None, visit.used)
+        return ResultsView([result_row(each) for each in part.items], part.cursor, visit.used)
+    return ResultsView([result_row(each.entity, each.score) for each in visit.db(call)], None, visit.used)
 
 
-def _row(entity: Any, score: float | None = None) -> ResultRow:
+def result_row(entity: Any, score: float | None = None) -> ResultRow:
+    """An entity that was found, as plain values with the key of its item."""
     values = plain_values(entity)
     kind = type(entity)
     if getattr(kind, "__model__", None) is None:

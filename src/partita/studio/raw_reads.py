@@ -142,7 +142,7 @@ def key_names(table: Table, index: str) -> KeyNames:
     if found is None:
         raise NotFound("Index", {"name": index})
     if isinstance(found, VectorIndex):
-        raise InvalidValue("studio", f"{index} is a vector index; a pattern searches it, and it cannot be listed")
+        raise InvalidValue("studio", f"{index} is a vector index, which has no order; its own page searches it")
     return KeyNames(found.pk, found.sk)
 
 
@@ -171,7 +171,7 @@ def request_of(visit: Visit, read: RawRead, start: Item | None, limit: int) -> w
     """The request of one page."""
     table = visit.table(read.table)
     keys = key_names(table, read.index)
-    text = _Expression()
+    text = Placeholders()
     filters = [_condition(each, text) for each in read.filters]
     common: dict[str, Any] = {
         "table_name": visit.db.table_name(table),
@@ -197,7 +197,7 @@ def request_of(visit: Visit, read: RawRead, start: Item | None, limit: int) -> w
     return found
 
 
-def _sort_terms(table: Table, keys: KeyNames, read: RawRead, text: "_Expression") -> Iterator[str]:
+def _sort_terms(table: Table, keys: KeyNames, read: RawRead, text: "Placeholders") -> Iterator[str]:
     """Equal values for all sort attributes but the last one, which has the operator."""
     if not read.sort or not read.sort_operator:
         return
@@ -207,7 +207,7 @@ def _sort_terms(table: Table, keys: KeyNames, read: RawRead, text: "_Expression"
         yield _comparison(text.name(name), operator, placed)
 
 
-def _condition(condition: RawFilter, text: "_Expression") -> str:
+def _condition(condition: RawFilter, text: "Placeholders") -> str:
     name = text.name(condition.attribute)
     if condition.operator.startswith("attribute_"):
         return f"{condition.operator}({name})"
@@ -220,8 +220,8 @@ def _comparison(name: str, operator: str, value: str) -> str:
     return f"{operator}({name}, {value})" if is_function else f"{name} {operator} {value}"
 
 
-class _Expression:
-    """Placeholders of names and values."""
+class Placeholders:
+    """The placeholders of names and values in an expression."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}

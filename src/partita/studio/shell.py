@@ -13,6 +13,7 @@ SECTIONS = (
     ("map", "Map", "m"),
     ("patterns", "Patterns", "p"),
     ("items", "Items", "i"),
+    ("search", "Search indexes", "x"),
     ("partiql", "PartiQL", "q"),
     ("stream", "Stream", "s"),
     ("health", "Health", "h"),

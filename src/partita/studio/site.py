@@ -13,8 +13,11 @@ from partita.studio import (
     overview,
     partiql_console,
     pattern_pages,
+    search_tabs,
     stream_page,
+    text_page,
     transfer_pages,
+    vector_page,
 )
 from partita.studio.markup import Markup
 from partita.studio.visits import Visit
@@ -54,6 +57,9 @@ ROUTES = (
     StudioPage(
         "POST", "/{design}/partiql", partiql_console.write_statement, partiql_console.render_statement, writes=True
     ),
+    StudioPage("GET", "/{design}/search", search_tabs.read_search, search_tabs.render_search),
+    StudioPage("GET", "/{design}/vectors", vector_page.read_vectors, vector_page.render_vectors),
+    StudioPage("GET", "/{design}/text", text_page.read_text, text_page.render_text),
     StudioPage("GET", "/{design}/export", transfer_pages.read_export, transfer_pages.render_export),
     StudioPage("GET", "/{design}/export/lines", transfer_pages.read_lines, no_page),
     StudioPage("GET", "/{design}/import", transfer_pages.read_import, transfer_pages.render_import),

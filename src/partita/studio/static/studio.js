@@ -112,7 +112,7 @@ if (finder) {
 }
 
 // Keys: `g` and a letter opens a page. They can be switched off (WCAG 2.1.4).
-const KEYS = { o: '', m: 'map', p: 'patterns', i: 'items', q: 'partiql', s: 'stream', h: 'health', e: 'staged' }
+const KEYS = { o: '', m: 'map', p: 'patterns', i: 'items', x: 'search', q: 'partiql', s: 'stream', h: 'health', e: 'staged' }
 const useShortcuts = document.getElementById('use-shortcuts')
 if (useShortcuts) {
   useShortcuts.checked = store.get('partita-keys') !== 'off'
