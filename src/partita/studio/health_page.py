@@ -347,7 +347,9 @@ def _hot_key_table(found: HotKeysView | None, visit: Visit) -> Markup:
         [
             el("bdi", each.key, cls="value", dir="auto"),
             f"{each.table} {each.index}".strip(),
-            f"{each.percent:g} to {each.percent_most:g} %",
+            f"{each.percent:g} %"
+            if each.percent == each.percent_most
+            else f"{each.percent:g} to {each.percent_most:g} %",
         ]
         for each in found.keys
     ]

@@ -188,7 +188,7 @@ def read_pattern(visit: Visit) -> PatternView:
     source = pattern.read.sources[0].model
     given = {each.name: visit.param(f"arg.{each.name}") for each in pattern.arguments}
     error = error_field = ""
-    if visit.param("fill"):
+    if visit.param("fill") and given:
         given |= example_arguments(visit, pattern)
         if not any(given.values()):
             error = f"No {source.name} was found in the first {SAMPLE} items of the table."

@@ -5,7 +5,7 @@ import msgspec
 from partita.errors import NotFound
 from partita.search.text_index import TextIndex
 from partita.studio.components import empty, heading
-from partita.studio.markup import Markup, el
+from partita.studio.markup import NOTHING, Markup, el
 from partita.studio.shell import page
 from partita.studio.visits import Redirect, Visit
 
@@ -61,10 +61,13 @@ def _url(visit: Visit, index: SearchIndexSummary) -> str:
 
 
 def search_tabs(visit: Visit, kind: str, name: str) -> Markup:
-    """The search indexes, of which one is shown."""
+    """The search indexes, of which one is shown; nothing where the design has no other."""
+    indexes = read_search(visit).indexes
+    if len(indexes) == 1:
+        return NOTHING
     tabs = [
         el("li", el("a", each.name, href=_url(visit, each), aria_current="page" if chosen else None))
-        for each in read_search(visit).indexes
+        for each in indexes
         for chosen in [(each.kind, each.name) == (kind, name)]
     ]
     return el("nav", el("ul", tabs, cls="tabs"), aria_label="Search indexes")

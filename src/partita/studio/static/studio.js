@@ -13,6 +13,10 @@ const store = {
 
 for (const each of all('[data-open], [data-theme-toggle], [data-copy], [data-filter], [data-save-query]')) each.hidden = false
 
+// On a narrow screen the pages are one row that scrolls: the current one is in sight.
+const current = document.querySelector('.side [aria-current]')
+if (current) current.closest('ul').scrollLeft = current.offsetLeft - current.closest('ul').offsetLeft - 40
+
 // Theme: a cookie, so that the server sends the page as it was chosen.
 function toggleTheme() {
   const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches
