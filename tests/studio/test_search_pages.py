@@ -23,7 +23,7 @@ from tests.search.cards import Card, Note
 from tests.store import parts_design as parts
 from tests.studio.browser_client import TOKEN, StudioClient
 
-VECTORS = {"a": (1.0, 0.0, 0.0, 0.0), "b": (0.9, 0.1, 0.0, 0.0), "c": (0.0, 0.0, 1.0, 0.0)}
+VECTORS = {"a": [1.0, 0.0, 0.0, 0.0], "b": [0.9, 0.1, 0.0, 0.0], "c": [0.0, 0.0, 1.0, 0.0]}
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
