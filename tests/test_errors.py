@@ -65,6 +65,7 @@ CAUGHT_WITHIN: dict[str, set[str]] = {
     "studio/health_page.py": {"Redirect"},
     "studio/history_page.py": {"Redirect"},
     "studio/overview.py": {"Redirect"},
+    "studio/search_tabs.py": {"Redirect"},
     "studio/studio_app.py": {"_Rejected"},
     "studio/transfer_pages.py": {"DownloadBroken"},  # streaming.py breaks the response off
     "studio/markup.py": {"ValueError"},  # markup that the page's policy would block: a fault in a page of ours
