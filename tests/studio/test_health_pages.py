@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from partita import Change, Consumer, HandlerTransaction, Store, connect
 from partita.consumers.runner import ConsumerRunner
 from partita.consumers.worker import create_state_tables
+from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.requests import DescribeTable, PutItem, UpdateContinuousBackups, UpdateItem
 from partita.dynamodb.shapes import PointInTimeRecoverySpecification
 from partita.engine.engine import Engine
@@ -244,3 +246,19 @@ def test_keys_that_the_server_sees_hot_are_shown_with_their_share(client: Studio
 def test_requests_to_an_endpoint_are_not_seen_here(reader: StudioClient) -> None:
     assert reader.view("/studio/shop/health")["hot_keys"] is None
     assert "Not seen from here" in reader.get("/studio/shop/health").text
+
+
+def test_table_of_a_database_without_backups_still_has_its_size(engine: Engine, db: Store) -> None:
+    class WithoutBackups:
+        def call(self, request: Any, /) -> Any:
+            if "Backup" in type(request).__name__:
+                raise DynamoDBError("")
+            return engine.call(request)
+
+    opened = StudioDesign("shop", design, WithoutBackups())
+    client = StudioClient(StudioApplication({"shop": opened}, DataPlace("http://x", writable=True), TOKEN))
+    (table,) = client.view("/studio/shop/health")["tables"]
+    assert (table["status"], table["items"], table["has_backups"]) == ("ACTIVE", 5, False)
+    assert "This database has no backups." in client.get("/studio/shop/health").text
+    reply = client.post("/studio/shop/backup", table="shop", **{"backup-shop": "one"})
+    assert (reply.status, "gave no reason" in reply.text) == (422, True)

@@ -13,7 +13,7 @@ from partita.errors import InvalidValue, NotFound, PartitaError, StoreError
 from partita.evolution.diagnosis import diagnose
 from partita.evolution.migration_plan import plan_migration, plan_text
 from partita.jobs.job_runner import JobRunner
-from partita.recovery.restore_points import backup_text, restore_points, text
+from partita.recovery.restore_points import RestorePoints, backup_text, restore_points, text
 from partita.recovery.restoring import back_up_table, restore_request
 from partita.store.store import Store
 from partita.studio.budgets import BudgetExceeded, MeteredBackend
@@ -42,7 +42,10 @@ SHOWN_FINDINGS = 20
 
 
 class TableHealth(msgspec.Struct, frozen=True):
-    """A table: its size, and the moments that it can be restored to."""
+    """A table: its size, and the moments that it can be restored to.
+
+    `has_backups` is false where the database has no such operations.
+    """
 
     name: str
     status: str
@@ -51,6 +54,7 @@ class TableHealth(msgspec.Struct, frozen=True):
     window: str
     backups: list[str]
     backup_arns: list[str]
+    has_backups: bool = True
 
 
 class LetterView(msgspec.Struct, frozen=True):
@@ -153,9 +157,12 @@ def _table(visit: Visit, table: Table) -> TableHealth:
     name = visit.db.table_name(table)
     try:
         found = visit.backend.call(DescribeTable(table_name=name)).table
-        points = restore_points(visit.backend, name)
     except DynamoDBError as error:
         return TableHealth(name, error.code, 0, 0, "", [], [])
+    try:
+        points, has_backups = restore_points(visit.backend, name), True
+    except DynamoDBError:
+        points, has_backups = RestorePoints(name, None, []), False
     window = "" if points.window is None else f"any second from {text(points.window[0])} to {text(points.window[1])}"
     assert found is not None
     return TableHealth(
@@ -166,6 +173,7 @@ def _table(visit: Visit, table: Table) -> TableHealth:
         window,
         [backup_text(each) for each in points.backups],
         [each.backup_arn or "" for each in points.backups],
+        has_backups,
     )
 
 
@@ -286,7 +294,7 @@ def _check_result(check: CheckResult | None) -> Markup | None:
 
 def _table_card(table: TableHealth, visit: Visit) -> Markup:
     size = f"{table.items:,} items · {byte_text(table.bytes)} · {table.status.lower()}"
-    writable = visit.place.writable and table.status == "ACTIVE"
+    writable = visit.place.writable and table.status == "ACTIVE" and table.has_backups
     return el(
         "section",
         el("h3", table.name),
@@ -298,7 +306,7 @@ def _table_card(table: TableHealth, visit: Visit) -> Markup:
         ),
         el("ul", [el("li", each) for each in table.backups], cls="plain")
         if table.backups
-        else el("p", "No backups.", cls="faint"),
+        else el("p", "No backups." if table.has_backups else "This database has no backups.", cls="faint"),
         details("Back up, or restore into a new table", _backup_form(table, visit), _restore_form(table, visit))
         if writable
         else None,

@@ -98,8 +98,9 @@ def render_items(view: ItemsView, visit: Visit) -> Markup:
         el("a", "Export", href=visit.url("export", **query_of(read)), cls="button"),
     ]
     if visit.place.writable:
+        entity = "" if read.entity in (GUARDS, UNEXPLAINED) else read.entity
         actions.append(el("a", "Import", href=visit.url("import", table=read.table), cls="button"))
-        actions.append(el("a", "New item", href=visit.url("new", entity=read.entity), cls="button primary"))
+        actions.append(el("a", "New item", href=visit.url("new", entity=entity), cls="button primary"))
     return page(
         visit,
         f"Items of {where}",

@@ -3,6 +3,7 @@
 import inspect
 import types
 from collections.abc import Mapping, Sequence
+from datetime import date
 from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -110,10 +111,13 @@ def fields_by_argument(pattern: Pattern[Any, Any]) -> dict[str, str]:
     return found
 
 
-def text_of(value: Any, *, is_json: bool) -> str:
-    """A plain value as the text of a field."""
+def text_of(value: Any, hint: Any) -> str:
+    """A plain value of an entity as the text of a field for an argument of a type; a time as its day for a date."""
+    kind = unwrapped_type(hint)[0]
     if value is None:
         return ""
-    if is_json:
+    if kind is date and isinstance(value, str):
+        return value.partition("T")[0]
+    if is_several(kind):
         return msgspec.json.encode(value if isinstance(value, list) else [value]).decode()
     return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)

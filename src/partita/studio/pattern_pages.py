@@ -188,12 +188,13 @@ def read_pattern(visit: Visit) -> PatternView:
     source = pattern.read.sources[0].model
     given = {each.name: visit.param(f"arg.{each.name}") for each in pattern.arguments}
     error = error_field = ""
+    wanted = bool(visit.param("run"))
     if visit.param("fill") and given:
         given |= example_arguments(visit, pattern)
         if not any(given.values()):
             error = f"No {source.name} was found in the first {SAMPLE} items of the table."
+            wanted = False
     size = visit.number("size", pattern.read.page_size or PAGE_SIZE, 1, MAX_PAGE)
-    wanted = bool(visit.param("run"))
     explanation: ReadExplanation | None = None
     results: ResultsView | None = None
     python = cli = ""
@@ -261,9 +262,9 @@ def example_arguments(visit: Visit, pattern: Pattern[Any, Any]) -> dict[str, str
     fields = fields_by_argument(pattern)
     for values in sampled_values(visit, model):
         if all(values.get(_json_name(model, each)) is not None for each in fields.values()):
-            kinds = {each.name: each.is_json for each in fields_of(pattern, {})}
+            types = {each.name: each.type for each in pattern.arguments}
             return {
-                name: text_of(values.get(_json_name(model, attribute)), is_json=kinds[name])
+                name: text_of(values.get(_json_name(model, attribute)), types[name])
                 for name, attribute in fields.items()
             }
     return {}
@@ -293,7 +294,7 @@ def _run(visit: Visit, call: Any, size: int) -> ResultsView:
     if isinstance(call, Query):
         part = visit.db(call).page(size, visit.param("cursor") or None)
         return ResultsView([result_row(each) for each in part.items], part.cursor, visit.used)
-    return ResultsView([result_row(each.entity, each.score) for each in visit.db(call)], None, visit.used)
+    return ResultsView([result_row(each.item, each.score) for each in visit.db(call)], None, visit.used)
 
 
 def result_row(entity: Any, score: float | None = None) -> ResultRow:

@@ -268,7 +268,7 @@ def _described(error: Exception, visit: Visit) -> ErrorView:
         return ErrorView(403, "Read-only", read_only_advice(visit.place))
     if isinstance(error, DynamoDBError):
         status = 503 if error.status >= 500 else 422
-        return ErrorView(status, error.code, error.message)
+        return ErrorView(status, error.code, error.message or "The database gave no reason.")
     for kind, status, title in _TITLES:
         if isinstance(error, kind):
             return ErrorView(status, title, str(error))
