@@ -141,16 +141,16 @@ def serve_uncached(port: int, database: str, *, is_outdated: bool) -> None:
     from itertools import count
 
     from partita.cli.serve import serve
+    from partita.engine.engine import Engine
     from partita.engine.recorded_reads import RecordedReads
-    from partita.storage.sqlite import SqliteStorage
 
-    version, numbers = SqliteStorage.version, count()
+    version, numbers = Engine.version, count()
 
-    def next_version(self: SqliteStorage) -> int:
+    def next_version(self: Engine) -> int:
         version(self)
         return next(numbers)
 
-    SqliteStorage.version = next_version  # type: ignore[method-assign]
+    Engine.version = next_version  # type: ignore[method-assign]
     if is_outdated:
         RecordedReads.find_the_same = lambda self: False  # type: ignore[method-assign]
     serve("perfectit", "blog", on=database, port=port, seed=False)
