@@ -1,6 +1,7 @@
-"""Waiting for commits of a database, or for a little while where it does not report them."""
+"""Waiting for changes of tables, or for a little while where a database does not report them."""
 
 import threading
+from collections.abc import Sequence
 from typing import Protocol
 
 from partita.dynamodb.backend import Backend
@@ -9,7 +10,7 @@ POLL_SECONDS = 1.0  # over HTTP and on Amazon
 
 
 class BackendWatch(Protocol):
-    """Waits for commits."""
+    """Waits for changes."""
 
     def wait(self, seconds: float) -> bool: ...
 
@@ -18,14 +19,14 @@ class BackendWatch(Protocol):
     def close(self) -> None: ...
 
 
-def commit_watch(backend: Backend, stopping: threading.Event) -> BackendWatch:
-    """A watch of the backend's commits; of a backend that reports none, a wait that `stopping` ends."""
-    watch: BackendWatch = getattr(backend, "watch_commits", lambda: _Poll(stopping))()
+def table_watch(backend: Backend, tables: Sequence[str], stopping: threading.Event) -> BackendWatch:
+    """A watch of the changes in tables; of a backend that reports none, a wait that `stopping` ends."""
+    watch: BackendWatch = getattr(backend, "watch_tables", lambda _: _Poll(stopping))(tables)
     return watch
 
 
 class _Poll:
-    """The watch of a database that does not report commits."""
+    """The watch of a database that does not report changes."""
 
     def __init__(self, stopping: threading.Event) -> None:
         self._stopping = stopping

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
-from partita.consumers.backend_watch import commit_watch
+from partita.consumers.backend_watch import table_watch
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.stream_reader import ShardReader, TableStream, latest_stream
 from partita.design.models import Model
@@ -155,7 +155,7 @@ class _Follower(threading.Thread):
         self._ended: set[str] = set()
         self._is_open = threading.Event()
         self._stopping = threading.Event()
-        self._watch = commit_watch(db.backend, self._stopping)
+        self._watch = table_watch(db.backend, [db.table_name(table.name)], self._stopping)
         self.start()
 
     def add(self, topic: Topic, subscriber: Subscriber) -> None:

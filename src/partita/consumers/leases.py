@@ -105,14 +105,14 @@ class LeaseHolder:
         return True
 
 
-def renew(db: Store, leases: Sequence[LeaseHolder]) -> None:
-    """Renews the leases that this process holds in one commit, once the time of one has come.
+def renew(db: Store, leases: Sequence[LeaseHolder]) -> bool:
+    """Renews the leases that this process holds in one commit, once the time of one has come; whether it has tried.
 
     If that fails, since somebody has paused a consumer for example, `hold` finds out about each.
     """
     held = [each for each in leases if each.is_held]
     if not held or min(each.seconds_until_beat() for each in held) > 0:
-        return
+        return False
     for some in (held[at : at + MAX_RENEWED] for at in range(0, len(held), MAX_RENEWED)):
         with suppress(ConditionFailed, NotFound):
             with db.transaction() as whole:
@@ -120,3 +120,4 @@ def renew(db: Store, leases: Sequence[LeaseHolder]) -> None:
                     each.beat(whole)
             for each in some:
                 each.has_beaten()
+    return True

@@ -1,6 +1,6 @@
-"""The worker: runs consumers, woken by commits.
+"""The worker: runs consumers, woken by changes of their tables.
 
-commits ──> watch ──wakes──> a thread for each consumer ──> pages of the streams, read once for all of them
+changes ──> watch ──wakes──> a thread for each consumer ──> pages of the streams, read once for all of them
                                 ^
             leases ──starts─────┘     renewed while handlers run
 """
@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 
 from partita.consumers import state
-from partita.consumers.backend_watch import POLL_SECONDS, BackendWatch, commit_watch
+from partita.consumers.backend_watch import POLL_SECONDS, BackendWatch, table_watch
 from partita.consumers.causes import Causes
 from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_store import ConsumerStore
@@ -46,12 +46,11 @@ class Worker:
         self._pages = SharedPages()
         causes = Causes()
         self._running = [ConsumerThread(db, each, self._pages, causes) for each in consumers]
-        self._is_local = hasattr(db.backend, "watch_commits")
+        self._tables = sorted({db.table_name(name) for each in consumers for name in each.tables})
         self._watch: BackendWatch | None = None
         self._stopping = threading.Event()  # no more changes are begun
         self._stopped = threading.Event()  # all that were begun have ended
-        self._committed = threading.Event()
-        self._commits = threading.Thread(target=self._watch_commits, name="partita-commits", daemon=True)
+        self._changes = threading.Thread(target=self._watch_changes, name="partita-changes", daemon=True)
         self._leases = threading.Thread(target=self._keep_leases, name="partita-leases", daemon=True)
 
     def start(self) -> None:
@@ -59,7 +58,7 @@ class Worker:
         for each in self._running:
             each.start()
         self._leases.start()
-        self._commits.start()
+        self._changes.start()
 
     def close(self) -> None:
         """Finishes the changes at hand, and gives the consumers to others."""
@@ -72,8 +71,7 @@ class Worker:
         for each in self._running:
             each.join()
         self._stopped.set()
-        self._committed.set()
-        for thread in (self._leases, self._commits):
+        for thread in (self._leases, self._changes):
             if thread.is_alive():
                 thread.join()
         for each in self._running:
@@ -86,41 +84,45 @@ class Worker:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _watch_commits(self) -> None:
-        """Wakes the consumers after each commit."""
+    def _watch_changes(self) -> None:
+        """Wakes the consumers after each change of their tables."""
         while not self._stopping.is_set():
             try:
-                self._wait_for_commits()
+                self._wait_for_changes()
             except Exception:  # noqa: BLE001 - the thread must not end
-                _log.exception("commits cannot be watched; it is tried again")
+                _log.exception("changes cannot be watched; it is tried again")
                 self._stopping.wait(POLL_SECONDS)
 
-    def _wait_for_commits(self) -> None:
-        watch = commit_watch(self._db.backend, self._stopping)
+    def _wait_for_changes(self) -> None:
+        watch = table_watch(self._db.backend, self._tables, self._stopping)
         self._watch = watch
         try:
+            self._wake_all()  # for what was written before the watch began
             while not self._stopping.is_set():
-                has_changed = watch.wait(BEAT_SECONDS)
-                self._pages.renew()
-                if has_changed:
-                    for each in self._running:
-                        each.wake()
-                    if self._is_local:
-                        self._committed.set()
+                if watch.wait(BEAT_SECONDS):
+                    self._wake_all()
         finally:
             self._watch = None
             watch.close()
 
+    def _wake_all(self) -> None:
+        self._pages.renew()
+        for each in self._running:
+            each.wake()
+
     def _keep_leases(self) -> None:
         """Takes and renews the leases, in a thread of its own: a handler may take longer than a lease."""
-        failures = 0
+        failures, version = 0, None
+        is_local = hasattr(self._db.backend, "version")
         while not self._stopped.is_set():
-            look = self._committed.is_set()
-            self._committed.clear()
             try:
-                renew(self._state, [each.lease for each in self._running])
+                before, version = version, self._version()
+                look = before != version
+                has_renewed = renew(self._state, [each.lease for each in self._running])
                 for each in self._running:
                     self._hold(each, look=look)
+                if has_renewed and not look:
+                    version = self._version()  # the commit of a beat is no reason to look
                 failures = 0
             except Exception as error:  # noqa: BLE001 - the thread must not end
                 failures += 1
@@ -128,16 +130,20 @@ class Worker:
             self.monitor.start()  # once it has looked at all leases, which takes long on a busy machine
             is_held = all(each.lease.is_held for each in self._running)
             pause = HELD_LOOK_SECONDS if is_held else LOOK_SECONDS
-            if self._stopped.wait(min(LONGEST_PAUSE, pause * 2**failures)):
-                return
-            if is_held:
-                self._committed.wait(min((each.lease.seconds_until_beat() for each in self._running), default=None))
+            if is_held and not is_local:
+                pause = max(pause, min((each.lease.seconds_until_beat() for each in self._running), default=pause))
+            self._stopped.wait(min(LONGEST_PAUSE, pause * 2**failures))
+
+    def _version(self) -> int | None:
+        """A number that changes with every commit; None of a database that has none."""
+        version: int | None = getattr(self._db.backend, "version", lambda: None)()
+        return version
 
     def _hold(self, running: ConsumerThread, *, look: bool) -> None:
         was_held = running.lease.is_held
         may_hold = was_held or not self._stopping.is_set()
-        if may_hold and running.lease.hold(look=look) and not was_held:
-            running.wake()
+        if may_hold and running.lease.hold(look=look) and (look or not was_held):
+            running.wake()  # somebody may have retried a dead letter, or ordered a replay
 
 
 def create_state_tables(db: Store) -> None:

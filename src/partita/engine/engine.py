@@ -5,7 +5,7 @@ AsyncEngine(engine).call(...) the same on an event loop, with many writes to a c
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -26,6 +26,7 @@ from partita.engine.hot_keys import KeySample
 from partita.engine.maintenance import Maintenance
 from partita.engine.operations import READERS, WRITERS, select_reader
 from partita.engine.recorded_reads import RecordingEngine
+from partita.engine.table_watches import TableWatches
 from partita.engine.vector_memory import VECTOR_MEMORY_BYTES, VectorMemory
 from partita.engine.writer import Writer
 from partita.errors import SpaceMissing, StorageBusy, StorageClosed, StorageError, UsedAfterFork
@@ -74,6 +75,7 @@ class Engine:
         self._key_sample = KeySample(self._context)
         self._is_sampled = self._key_sample.is_due
         self._writer = Writer(self._context)
+        self._watches = TableWatches(self._context)
         self.maintenance = Maintenance(self._context, self._writer)
         self._maintains = maintain
         after_fork.register(self)
@@ -192,9 +194,9 @@ class Engine:
         """A number that changes with every commit of any process; two threads may have different ones of one state."""
         return self._context.storage.version()
 
-    def watch_commits(self) -> Watch:
-        """A watch for commits of any process, for the calling thread."""
-        return self._context.storage.watch()
+    def watch_tables(self, tables: Sequence[str]) -> Watch:
+        """A watch of tables with streams: of their changes and settings, by any process; for the calling thread."""
+        return self._watches.add(tables)
 
     @contextmanager
     def paused_writes(self) -> Iterator["TableFence"]:
@@ -218,6 +220,7 @@ class Engine:
 
     def close(self) -> None:
         """Stops the background work and closes the storage."""
+        self._watches.close(StorageClosed(self.path or "memory:"))
         self.maintenance.stop()
         self._context.storage.close()
 
@@ -232,10 +235,11 @@ class Engine:
 
         A storage in memory could answer, but from a copy that another thread may have been changing.
         """
+        error = UsedAfterFork(self.path or "memory:")
         self._writer.after_fork()
+        self._watches.after_fork(error)
         self.maintenance.after_fork()
-        error = UsedAfterFork(getattr(self._context.storage, "path", "memory:"))
-        for name in ("call", "prepare", "version"):
+        for name in ("call", "prepare", "version", "watch_tables"):
             setattr(self, name, partial(_raise, error))
 
     def after_write(self, request: Request[Any]) -> None:

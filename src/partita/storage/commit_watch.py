@@ -29,6 +29,8 @@ class CommitWatch:
         self._wakes, self._wake = os.pipe()
         os.set_blocking(self._wakes, False)
         os.set_blocking(self._wake, False)
+        self._is_closed = False
+        self._closing = threading.Lock()  # a closed descriptor's number may be another file's
         self._log = None if path is None else f"{path}-wal".encode()
         self._inotify = None if path is None else _watch_folder(os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120
 
@@ -50,14 +52,18 @@ class CommitWatch:
 
     def wake(self) -> None:
         """Ends the wait of another thread."""
-        with suppress(OSError):
-            os.write(self._wake, b"x")
+        with self._closing, suppress(BlockingIOError):
+            if not self._is_closed:
+                os.write(self._wake, b"x")
 
     def close(self) -> None:
-        for each in (self._wakes, self._wake, self._inotify):
-            if each is not None:
-                os.close(each)
-        self._inotify = None
+        with self._closing:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            for each in (self._wakes, self._wake, self._inotify):
+                if each is not None:
+                    os.close(each)
 
     def _has_changed(self) -> bool:
         before, self._last = self._last, self._version()
