@@ -68,6 +68,7 @@ CAUGHT_WITHIN: dict[str, set[str]] = {
     "studio/search_tabs.py": {"Redirect"},
     "studio/studio_app.py": {"_Rejected"},
     "studio/transfer_pages.py": {"DownloadBroken"},  # streaming.py breaks the response off
+    "studio/json_input.py": {"NotJson"},  # each page says what it wanted
     "studio/markup.py": {"ValueError"},  # markup that the page's policy would block: a fault in a page of ours
 }
 

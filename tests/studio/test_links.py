@@ -23,7 +23,7 @@ SIMILAR = 2  # pages that differ only in the values of their parameters
 STREAMS = ("/events", "/lines")
 
 
-def _studio(engine: Engine) -> dict[str, StudioDesign]:
+def studio_designs(engine: Engine) -> dict[str, StudioDesign]:
     shop.fill(Store(engine, shop.design))
     engine.call(PutItem(table_name="shop", item={"PK": {"S": "x"}, "SK": {"S": "y"}}))  # no entity explains it
     for design in (parts.design, cards.design):
@@ -47,7 +47,7 @@ def _kind(url: str) -> str:
 
 @pytest.mark.parametrize("writable", [True, False])
 def test_every_link_leads_to_a_page(engine: Engine, writable: bool) -> None:
-    application = StudioApplication(_studio(engine), DataPlace("memory:", writable=writable), TOKEN)
+    application = StudioApplication(studio_designs(engine), DataPlace("memory:", writable=writable), TOKEN)
     client = StudioClient(application)
     waiting, seen, wrong = ["/studio"], Counter[str](), {}
     visited: set[str] = set()
@@ -68,7 +68,7 @@ def test_every_link_leads_to_a_page(engine: Engine, writable: bool) -> None:
 
 @pytest.mark.parametrize("design", [shop.design, parts.design, cards.design], ids=lambda each: each.name)
 def test_every_pattern_runs_with_arguments_from_the_data(engine: Engine, design: Design) -> None:
-    client = StudioClient(StudioApplication(_studio(engine), DataPlace("memory:"), TOKEN))
+    client = StudioClient(StudioApplication(studio_designs(engine), DataPlace("memory:"), TOKEN))
     for name in design.patterns:
         view = client.view(f"/studio/{design.name}/patterns/{name}", fill="1", run="1")
         assert (view["error"], bool(view["results"]["rows"])) == ("", name != "similar_red"), name

@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 
-from partita.design.json_codec import open_decimal
 from partita.design.models import Model
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.errors import InvalidValue, NoReply, NotFound, OutcomeUnknown, PartitaError, StoreError
@@ -28,6 +27,7 @@ from partita.studio.components import (
 )
 from partita.studio.entity_forms import NULL, EntityField, entity_fields, entity_of
 from partita.studio.item_page import fetch, key_of_request
+from partita.studio.json_input import NotJson, json_input
 from partita.studio.markup import Child, Markup, el
 from partita.studio.shell import page
 from partita.studio.staged_edits import MAX_EDITS, StagedEdit, commit, describe_edit, explained, model_named
@@ -239,9 +239,9 @@ def _before(visit: Visit) -> dict[str, Any] | None:
     if not text:
         return None
     try:
-        found: dict[str, Any] = msgspec.json.Decoder(dict[str, Any], float_hook=open_decimal).decode(text)
+        found: dict[str, Any] = json_input(text, dict[str, Any])
         return found
-    except msgspec.DecodeError:
+    except NotJson:
         raise InvalidValue("studio", "the form is not complete; open it again") from None
 
 

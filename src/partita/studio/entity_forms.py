@@ -20,6 +20,7 @@ from partita.design.models import Model
 from partita.design.open_enum import OpenEnum
 from partita.errors import InvalidValue
 from partita.studio.attribute_display import json_text
+from partita.studio.json_input import NotJson, json_input
 from partita.validation import fault_in
 
 TEXT_LIKE = (str, datetime, date, UUID, bytes)
@@ -106,8 +107,8 @@ def entity_of(model: Model, texts: Mapping[str, str], before: Mapping[str, Any] 
 
 def _json_value(model: Model, field: EntityField) -> Any:
     try:
-        return msgspec.json.Decoder(float_hook=open_decimal).decode(field.text)
-    except (msgspec.DecodeError, UnicodeError):
+        return json_input(field.text)
+    except NotJson:
         raise InvalidValue(model.name, f"{field.text[:40]!r} is not JSON", field.name) from None
 
 

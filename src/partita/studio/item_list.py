@@ -26,6 +26,7 @@ from partita.studio.components import (
     text_input,
     used_line,
 )
+from partita.studio.json_input import NotJson, json_input
 from partita.studio.markup import Child, Markup, el, join
 from partita.studio.overview import index_url
 from partita.studio.raw_reads import (
@@ -86,8 +87,9 @@ def start_of(visit: Visit) -> Item | None:
     if not text:
         return None
     try:
-        return msgspec.json.decode(text, type=dict[str, dict[str, Any]])
-    except msgspec.DecodeError:
+        found: Item = json_input(text, dict[str, dict[str, Any]])
+        return found
+    except NotJson:
         raise InvalidValue("studio", "the start of the page is not a key", "start") from None
 
 

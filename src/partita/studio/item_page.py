@@ -22,6 +22,7 @@ from partita.studio.attribute_display import (
     shortened,
 )
 from partita.studio.components import chip, code_block, details, facts, grid, heading, notice, used_line
+from partita.studio.json_input import NotJson, json_input
 from partita.studio.markup import Child, Markup, el
 from partita.studio.overview import byte_text
 from partita.studio.shell import page
@@ -52,8 +53,8 @@ class ItemView(msgspec.Struct, frozen=True):
 def key_of_request(visit: Visit, table: Table) -> Item:
     """The key that a parameter has in DynamoDB JSON."""
     try:
-        key = msgspec.json.decode(visit.param("key"), type=dict[str, dict[str, Any]])
-    except msgspec.DecodeError:
+        key: Item = json_input(visit.param("key"), dict[str, dict[str, Any]])
+    except NotJson:
         raise InvalidValue("studio", "the key is not DynamoDB JSON", "key") from None
     if set(key) != set(table.key_names):
         raise InvalidValue("studio", f"the key has the attributes {', '.join(table.key_names)}", "key")

@@ -95,7 +95,7 @@ def _argument(pattern: Pattern[Any, Any], argument: Argument, text: str) -> Any:
         return msgspec.convert(text, argument.type, strict=False)
     except msgspec.ValidationError as error:
         raise InvalidValue(pattern.name, str(fault_in(error)[1]), argument.name) from None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         raise InvalidValue(pattern.name, 'write a list in JSON, such as ["a", "b"]', argument.name) from None
 
 

@@ -12,8 +12,6 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode
 
-import msgspec
-
 from partita.design.json_codec import encoded
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.limits import MB
@@ -32,6 +30,7 @@ from partita.http.asgi import Receive, Scope, Send, split_path
 from partita.http.request_body import BodyTooLarge, ClientDisconnected, read_raw_body
 from partita.studio.assets import Asset, asset_at
 from partita.studio.budgets import BudgetExceeded
+from partita.studio.json_input import json_input
 from partita.studio.markup import Markup
 from partita.studio.sessions import SESSION_HEADER, Sessions, StudioSession, cookies_in
 from partita.studio.shell import ErrorView, error_page, sign_in_page
@@ -221,13 +220,12 @@ def _fields(body: bytes, content_type: bytes) -> list[tuple[str, str]]:
     """The fields of a form, or the members of a JSON object."""
     try:
         if content_type.startswith(JSON):
-            members = msgspec.json.decode(body, type=dict[str, Any])
+            members = json_input(body, dict[str, Any])
             return [
-                (name, value if isinstance(value, str) else msgspec.json.encode(value).decode())
-                for name, value in members.items()
+                (name, value if isinstance(value, str) else encoded(value).decode()) for name, value in members.items()
             ]
         return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS)
-    except (ValueError, msgspec.DecodeError):
+    except ValueError:  # NotJson is one
         raise _Rejected(400, "Bad request", "The body is neither a form nor a JSON object.") from None
 
 

@@ -16,6 +16,7 @@ from partita.errors import AlreadyExists, InvalidValue, NotFound, PartitaError, 
 from partita.plan.effects import OWNER
 from partita.studio.budgets import MeteredBackend
 from partita.studio.components import choice, field, grid, heading, hidden, notice, text_area, text_input
+from partita.studio.json_input import NotJson, json_input
 from partita.studio.markup import Child, Markup, el
 from partita.studio.overview import byte_text
 from partita.studio.raw_reads import RawRead, answered, belongs, query_of, read_of, request_of, row_of
@@ -184,8 +185,8 @@ def _create_all(visit: Visit, waiting: dict[int, Any], errors: dict[int, str]) -
 
 def _item(line: str) -> Item:
     try:
-        found = msgspec.json.decode(line, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeError):
+        found = json_input(line, dict[str, Any])
+    except NotJson:
         raise InvalidValue("import", "the line is not a JSON object") from None
     item = found["Item"] if isinstance(found.get("Item"), dict) and "M" not in found["Item"] else found
     try:

@@ -33,6 +33,7 @@ from partita.studio.components import (
     used_line,
 )
 from partita.studio.item_page import fetch, key_of_request
+from partita.studio.json_input import NotJson, json_input
 from partita.studio.markup import Child, Markup, el, join
 from partita.studio.overview import byte_text
 from partita.studio.raw_reads import (
@@ -189,8 +190,8 @@ def _searched(
 
 def _vector(text: str) -> list[AttributeValue]:
     try:
-        numbers = msgspec.json.decode(text, type=list[float])
-    except (msgspec.DecodeError, UnicodeError):
+        numbers: list[float] = json_input(text, list[float])
+    except NotJson:
         raise InvalidValue("studio", "the vector is not a list of numbers in JSON", "vector") from None
     return [{"N": repr(each)} for each in numbers]
 
