@@ -27,7 +27,7 @@ VALUES = (
         "2025-01-01T00:00:00Z",
         "0001-01-01T00:00:00-23:59",
         "SELECT * FROM shop",
-        f"SELECT * FROM shop WHERE {'(' * 3000}",
+        "SELECT * FROM shop WHERE (((",
     ),
 )
 NAMES = (
