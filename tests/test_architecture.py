@@ -40,7 +40,7 @@ MAY_SEE: dict[str, set[str]] = {
     "evolution": MEANING | {"store", "process_identity"},
     "infrastructure": WAIST | {"design", "plan"},
     "consumers": MEANING | {"store", "prometheus", "process_identity"},
-    "search": MEANING | {"store", "consumers", "remote", "json_service"},
+    "search": MEANING | {"store", "consumers", "remote", "json_service", "embeddings"},
     "jobs": WAIST | {"design", "plan", "store", "prometheus", "process_identity"},
     "recovery": WAIST | {"design", "plan", "store"},
     # interfaces

@@ -124,6 +124,7 @@ if TYPE_CHECKING:
     from partita.jobs.job_runner import JobRunner, JobStatus
     from partita.plan.design import Design
     from partita.plan.proof.prove import prove
+    from partita.search.embeddings import Embeddings
     from partita.search.finding import TextMatch, TextPage
     from partita.search.highlights import Highlight
     from partita.search.opensearch import OpenSearch
@@ -153,6 +154,7 @@ else:
         "Deleted": "consumers.entity_changes",
         "Design": "plan.design",
         "DynamoDBError": "dynamodb.exceptions",
+        "Embeddings": "search.embeddings",
         "HandlerTransaction": "consumers.handler_transaction",
         "Highlight": "search.highlights",
         "JobOutcome": "jobs.job_records",
@@ -224,6 +226,7 @@ __all__ = [
     "DynamoDBError",
     "EmbeddingModelMismatch",
     "EmbeddingRejected",
+    "Embeddings",
     "Entity",
     "Expires",
     "F",

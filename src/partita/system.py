@@ -30,6 +30,7 @@ from partita.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from partita.consumers.consumer import Consumer
+    from partita.consumers.consumer_group import ConsumerGroup
     from partita.jobs.job import Jobs
     from partita.plan.design import Design
     from partita.rest.api import Api
@@ -83,7 +84,7 @@ class System:
         seed: SeedData | str | None = None,
         adopt: "Adopt | str | None" = None,
         page: Path | None = None,
-        consumers: "Sequence[Consumer] | Consumer | str | None" = None,
+        consumers: "Sequence[Consumer | ConsumerGroup] | Consumer | ConsumerGroup | str | None" = None,
         jobs: "Jobs | str | None" = None,
         demo: Demo | str | None = None,
     ) -> None:
@@ -156,13 +157,17 @@ class System:
         if loaded is None:
             return ()
         from partita.consumers.consumer import Consumer
+        from partita.consumers.consumer_group import ConsumerGroup, consumers_among
 
         if isinstance(loaded, ModuleType):
-            loaded = {id(each): each for each in vars(loaded).values() if isinstance(each, Consumer)}.values()
-        found = (loaded,) if isinstance(loaded, Consumer) else tuple(loaded)
-        for each in found:
-            if not isinstance(each, Consumer):
+            given: Sequence[object] = consumers_among(vars(loaded).values())
+        else:
+            given = (loaded,) if isinstance(loaded, Consumer | ConsumerGroup) else tuple(loaded)
+        for each in given:
+            if not isinstance(each, Consumer | ConsumerGroup):
                 raise self._wrong_part("consumers", each, "a Consumer, several, or a module that has them")
+        found = tuple(consumers_among(given))
+        for each in found:
             tables = {table.name for table in self.design.tables}
             if foreign := [name for name in each.tables if name not in tables]:
                 raise ConfigurationError(f"system {self.name}: {each!r} reacts to table {foreign[0]}, which it has not")

@@ -132,9 +132,11 @@ def _system_in(module: ModuleType, *, wants_api: bool) -> System:
 
 def _consumers_in(module: ModuleType) -> list[Any]:
     """The consumers that a module has; one that declares any has loaded their room."""
-    loaded = sys.modules.get("partita.consumers.consumer")
-    found = {} if loaded is None else {id(x): x for x in vars(module).values() if isinstance(x, loaded.Consumer)}
-    return list(found.values())
+    if "partita.consumers.consumer" not in sys.modules:
+        return []
+    from partita.consumers.consumer_group import consumers_among
+
+    return list(consumers_among(vars(module).values()))
 
 
 def _jobs_in(module: ModuleType) -> Any:

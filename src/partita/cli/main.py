@@ -10,6 +10,7 @@ from partita.cli.consumers import consumers
 from partita.cli.data_commands import import_command
 from partita.cli.design import explain, prove
 from partita.cli.doctor import doctor
+from partita.cli.embeddings import embeddings
 from partita.cli.engine import engine
 from partita.cli.evolve import apply, plan
 from partita.cli.export import export
@@ -34,6 +35,7 @@ for command in (
     consumers,
     jobs,
     search,
+    embeddings,
     seed,
     token,
     plan,

@@ -1,6 +1,7 @@
 """Systems on a backend: a store for each, with its tables created."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,16 @@ def check_exists(address: str) -> None:
 def open_systems(backend: Any, systems: Iterable[System]) -> list[OpenSystem]:
     """The systems, each with its tables created; an existing table that differs from its design is an error."""
     return [open_system(backend, each) for each in systems]
+
+
+@contextmanager
+def opened_store(address: str, system: System) -> Iterator[Store]:
+    """The store of one system on existing data, with its tables created."""
+    from partita.connect import connect
+
+    check_exists(address)
+    with connect(address) as backend:
+        yield open_system(backend, system).db
 
 
 def open_system(backend: Any, system: System) -> OpenSystem:

@@ -94,28 +94,18 @@ def rebuild(what: What, /, *, index: Index = None, on: Data = "partita.db") -> N
 
 def _build(db: "Store", index: "TextIndex[Any]") -> None:
     """Runs the index until it is complete, unless another process does."""
-    from partita.consumers.batch_runner import runner_of
-    from partita.consumers.leases import LeaseHolder
+    from partita.consumers.catching_up import catch_up
 
-    runner = runner_of(db, index)
-    lease = LeaseHolder(runner.db, index.name)
-    if not lease.hold():
+    def show(handled: int) -> None:
+        print(f"\r{index.name}: {handled:,} items read", end="", file=sys.stderr, flush=True)
+
+    is_terminal = sys.stderr.isatty()
+    if not catch_up(db, index, show if is_terminal else lambda _: None):
         print(f"{index.name}: another process runs it, and builds it again within a minute")
         return
-    try:
-        runner.take_over()
-        handled = 0
-        while done := runner.step():
-            lease.hold()
-            handled += done
-            if sys.stderr.isatty():
-                print(f"\r{index.name}: {handled:,} items read", end="", file=sys.stderr, flush=True)
-        if sys.stderr.isatty():
-            print(file=sys.stderr)
-        print(f"{index.name}: {index.status(db).documents:,} documents")
-    finally:
-        runner.close()
-        lease.release()
+    if is_terminal:
+        print(file=sys.stderr)
+    print(f"{index.name}: {index.status(db).documents:,} documents")
 
 
 def _marked(parts: "Iterator[tuple[str, bool]]") -> str:
@@ -143,8 +133,7 @@ def _one(what: str, indexes: "list[TextIndex[Any]]", name: str | None) -> "TextI
 @contextmanager
 def _opened(what: str, address: str) -> "Iterator[tuple[Store, list[TextIndex[Any]]]]":
     from partita.cli.design_loader import load_system
-    from partita.cli.open_systems import check_exists, open_system
-    from partita.connect import connect
+    from partita.cli.open_systems import opened_store
     from partita.errors import ConfigurationError
     from partita.search.text_index import TextIndex
 
@@ -154,6 +143,5 @@ def _opened(what: str, address: str) -> "Iterator[tuple[Store, list[TextIndex[An
         raise ConfigurationError(
             f'{what} has no text index; declare one: search = TextIndex("search", TextFields(...))'
         )
-    check_exists(address)
-    with connect(address) as backend:
-        yield open_system(backend, system).db, indexes
+    with opened_store(address, system) as db:
+        yield db, indexes

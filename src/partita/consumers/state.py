@@ -8,6 +8,7 @@ CONSUMER#name  TABLE#table                  where the consumer began with a tabl
 CHANGE#name#shard#sequence  PART#n          the images of a parked change
 ITEM#name#item  PROGRESS                    how far the changes of an item are done, in AWS Lambda
 SCANNED#name#scan#item  ITEM                the image of an item that a scan has delivered
+EMBEDDINGS#name  MODEL                      the model whose vectors searches use
 """
 
 from datetime import datetime
@@ -166,6 +167,20 @@ class ItemProgress(Entity, table=table, key=("ITEM#{consumer}#{item}", "PROGRESS
     expires_at: datetime
 
     expiry = Expires("expires_at")
+
+
+class SearchedModel(Entity, table=table, key=("EMBEDDINGS#{name}", "MODEL")):
+    """The model whose vectors searches use, and since when; those of the models in `kept` are complete, too."""
+
+    name: str
+    model: str
+    since: datetime
+    kept: list[str] = msgspec.field(default_factory=list)
+
+
+@pattern
+def searched_model(name: str) -> Item[SearchedModel]:
+    """The model that searches use."""
 
 
 @pattern
