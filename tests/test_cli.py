@@ -25,6 +25,8 @@ COMMANDS = (
     "consumers",
     "jobs",
     "search",
+    "embeddings",
+    "embeddings migrate",
     "seed",
     "token",
     "plan",

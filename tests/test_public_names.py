@@ -11,8 +11,8 @@ ConfigurationError Consumer ConsumerAdministration ConsumerFaults ConsumerMonito
 Deleted Design DesignError DesignMismatch Dimensions DynamoDBError EmbeddingModelMismatch EmbeddingRejected Embeddings
 Entity Expires F FileReplaced Get HandlerTransaction InKey Index Internal InvalidCursor InvalidTransaction
 InvalidTransition InvalidValue Item Items JobOutcome JobRun JobRunner JobRunning JobStatus JobTick Jobs Keys LeaseLost
-Limit LimitReached MigrationBlocked MissingExtra Nearest NoReply NotFound NotReady NotUnique OpenEnum Ordered OutcomeUnknown
-Owns Page PartitaError Pattern ProofError Query ReadOnlyStore ReferenceMissing References RehearsalFailed
+Limit LimitReached MigrationBlocked MissingExtra Nearest NoReply NotFound NotReady NotUnique OpenEnum Ordered
+OutcomeUnknown Owns Page PartitaError Pattern ProofError Query ReadOnlyStore ReferenceMissing References RehearsalFailed
 RejectionUnexplained
 ReservedKey RestoreFailed RestorePointMissing RetriesExhausted SearchResult SeedStep SentRequest StillReferenced
 StorageBusy StorageClosed StorageError
