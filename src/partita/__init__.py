@@ -124,7 +124,7 @@ if TYPE_CHECKING:
     from partita.jobs.job_runner import JobRunner, JobStatus
     from partita.plan.design import Design
     from partita.plan.proof.prove import prove
-    from partita.search.embeddings import Embeddings
+    from partita.search.declared_embeddings import Embeddings
     from partita.search.finding import TextMatch, TextPage
     from partita.search.highlights import Highlight
     from partita.search.opensearch import OpenSearch
@@ -154,7 +154,7 @@ else:
         "Deleted": "consumers.entity_changes",
         "Design": "plan.design",
         "DynamoDBError": "dynamodb.exceptions",
-        "Embeddings": "search.embeddings",
+        "Embeddings": "search.declared_embeddings",
         "HandlerTransaction": "consumers.handler_transaction",
         "Highlight": "search.highlights",
         "JobOutcome": "jobs.job_records",

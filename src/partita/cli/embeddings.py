@@ -11,8 +11,8 @@ from partita.cli.search import Data, What
 from partita.cli.tables import print_table
 
 if TYPE_CHECKING:
+    from partita.search.declared_embeddings import Embeddings
     from partita.search.embedding_migration import EmbeddingMigration, ModelProgress
-    from partita.search.embeddings import Embeddings
     from partita.store.store import Store
 
 Name = Annotated[str | None, Parameter(help="The name of the embeddings; needed where there are several.")]
@@ -99,7 +99,7 @@ def _opened(what: str, address: str) -> "Iterator[tuple[Store, list[Embeddings]]
     from partita.cli.design_loader import load_system
     from partita.cli.open_systems import opened_store
     from partita.errors import ConfigurationError
-    from partita.search.embeddings import EmbeddingConsumer
+    from partita.search.declared_embeddings import EmbeddingConsumer
 
     system = load_system(what, "design", "consumers")
     groups = [each.embeddings for each in system.consumers if isinstance(each, EmbeddingConsumer)]

@@ -21,7 +21,7 @@ from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.worker import create_state_tables
 from partita.design.conditions import F
 from partita.errors import ConditionFailed, ConfigurationError, NotFound
-from partita.search.embeddings import Embeddings, record_model
+from partita.search.declared_embeddings import Embeddings, record_model
 from partita.store.store import Store
 
 LOOK_SECONDS = 1.0  # between two looks at a consumer that another process runs
