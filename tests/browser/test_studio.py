@@ -63,6 +63,9 @@ PAGES = (
     "/studio/shop/staged",
     "/studio/shop/import",
     "/studio/shop/export",
+    "/studio/eecar/vectors",
+    "/studio/perfectit/text?text=wood",
+    "/studio/shop/search",
     "/studio/shop/partiql?statement=SELECT+*+FROM+shop",
     "/studio/shop/stream",
     "/studio/shop/health?check=doctor",
@@ -70,7 +73,7 @@ PAGES = (
 
 
 class ServedStudio(NamedTuple):
-    """A studio of the shop and two systems, and its database file."""
+    """A studio of the shop and three systems, and its database file."""
 
     endpoint: str
     file: Path
@@ -88,6 +91,7 @@ def studio(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         blog = open_system(backend, SYSTEMS["blog"])
         seed_system(blog, 0.2, 1, lambda *_: None)
         open_system(backend, SYSTEMS["eecar"])
+        open_system(backend, SYSTEMS["perfectit"])
     environment = {"PARTITA_STUDIO_TOKEN": TOKEN, "PYTHONPATH": str(ROOT)}
     command: list[str | Path] = [
         "env",
@@ -98,6 +102,7 @@ def studio(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "tests.studio.shop",
         "blog",
         "eecar",
+        "perfectit",
         "--write",
     ]
     options = ["--on", file.name, "--port"]  # a relative path, which is shown

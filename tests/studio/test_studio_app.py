@@ -1,5 +1,7 @@
 """The shell: who may see a page, what a page may load, and what an error looks like."""
 
+from urllib.parse import unquote
+
 import pytest
 from msgspec.structs import replace
 
@@ -42,6 +44,13 @@ def test_token_opens_a_session_and_leaves_the_address(studio: StudioApplication)
     assert "SameSite=Lax" in cookie
     assert "Path=/studio" in cookie
     assert signed_in(studio).get("/studio/shop").status == 200
+
+
+@pytest.mark.parametrize("path", ["shop/a%0D%0ASet-Cookie:x=1", "%ED%95%9C", "%25%3F%23", "a%20b"])
+def test_address_with_a_token_leads_to_the_same_page(studio: StudioApplication, path: str) -> None:
+    reply = StudioClient(studio, {}).get(f"/studio/{path}", token=TOKEN)
+    assert (reply.status, unquote(reply.headers["location"])) == (303, unquote(f"/studio/{path}"))
+    assert set(reply.headers["location"]) <= set(map(chr, range(33, 127)))
 
 
 def test_sessions_are_bounded() -> None:

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, unquote, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from partita.design.json_codec import encoded
 from partita.dynamodb.exceptions import DynamoDBError
@@ -209,7 +209,7 @@ class _StudioRequest:
     @property
     def without_token(self) -> str:
         rest = urlencode([(name, value) for name, value in self.query if name != "token"])
-        return f"{self.root}{self.path}{'?' if rest else ''}{rest}"
+        return f"{self.root}{quote(self.path or '')}{'?' if rest else ''}{rest}"
 
     def cookie(self, value: str) -> str:
         secure = "; Secure" if self.scheme == "https" else ""
@@ -292,7 +292,7 @@ def _json(view: Any, status: int) -> StudioResponse:
 
 
 def _redirect(location: str, cookie: str | None = None) -> StudioResponse:
-    headers = [(b"location", location.encode("ascii", "ignore")), (b"cache-control", b"no-store")]
+    headers = [(b"location", quote(location, safe="/?&=%+").encode()), (b"cache-control", b"no-store")]
     if cookie is not None:
         headers.append((b"set-cookie", cookie.encode()))
     return StudioResponse(303, HTML, b"", headers)
