@@ -16,7 +16,7 @@ from partita.plan.design import Design
 from partita.studio.components import chip, details, empty, facts, grid, heading
 from partita.studio.map_drawing import drawing
 from partita.studio.map_views import IndexPlace, ItemCollection, MapEntry, MapTable
-from partita.studio.markup import Child, Markup, el, join
+from partita.studio.markup import Child, Markup, el
 from partita.studio.overview import about_of, templates
 from partita.studio.shell import page
 from partita.studio.staged_edits import model_named
@@ -153,7 +153,10 @@ def render_map(view: MapView, visit: Visit) -> Markup:
         hidden=True,
         data_map_tools=True,
     )
-    about = "Each box is an item collection: the entities that share a partition key. Lines lead to their index keys."
+    about = (
+        "Each box is an item collection: the entities that share a partition key. Lines lead to their index keys. "
+        "Choose an entity or an index to see who writes there, and the proof of each pattern that reads it."
+    )
     drawn: Child = [_drawn(each, view, visit) for each in view.tables]
     if not view.tables:
         drawn = empty("No tables", "The design has no tables.")
@@ -162,7 +165,7 @@ def render_map(view: MapView, visit: Visit) -> Markup:
         "Map",
         heading("Map", about),
         tools,
-        el("div", drawn, el("aside", _panel(view, visit), aria_label="Selection", cls="panel"), cls="map-frame"),
+        el("div", drawn, _panel(view, visit), cls="map-frame" if view.selected else "map-frame unselected"),
         section="map",
     )
 
@@ -179,22 +182,23 @@ def _drawn(table: MapTable, view: MapView, visit: Visit) -> Markup:
     )
 
 
-def _panel(view: MapView, visit: Visit) -> Markup:
+def _panel(view: MapView, visit: Visit) -> Markup | None:
     selected = view.selected
     if selected is None:
-        return join([el("h2", "Nothing selected"), el("p", "Choose an entity or an index in the map.", cls="faint")])
+        return None
     title: Child = chip(visit.design, selected.name) if selected.kind == "entity" else el("code", selected.name)
     writes: list[list[Child]] = [[each.what, _place(each, visit), el("code", each.detail)] for each in selected.writes]
     patterns = [_pattern(each, visit) for each in selected.patterns]
-    return join(
-        [
-            el("h2", title),
-            el("p", selected.about) if selected.about else None,
-            el("h3", "Who writes here" if selected.kind == "index" else "What a write touches"),
-            grid("Writes", ["What", "Where", "Detail"], writes, ["", "", "wide"]),
-            el("h3", f"Patterns that read it ({len(patterns)})"),
-            patterns or el("p", "No pattern reads it.", cls="faint"),
-        ]
+    return el(
+        "aside",
+        el("h2", title),
+        el("p", selected.about) if selected.about else None,
+        el("h3", "Who writes here" if selected.kind == "index" else "What a write touches"),
+        grid("Writes", ["What", "Where", "Detail"], writes, ["", "", "wide"]),
+        el("h3", f"Patterns that read it ({len(patterns)})"),
+        patterns or el("p", "No pattern reads it.", cls="faint"),
+        aria_label="Selection",
+        cls="panel",
     )
 
 
