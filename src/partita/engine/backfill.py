@@ -5,6 +5,7 @@ next rows and moves the mark. Writes to items up to the mark update the index; w
 batch will add the item as it is then (`write.index_writes`).
 """
 
+from collections.abc import Iterator
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from partita.engine.context import EngineContext
 from partita.engine.expiry import expiry_key
 from partita.engine.schema import IndexRecord, StoredIndex, StoredTable, TableRecord
 from partita.engine.vector_indexes import VectorIndexRecord, row_writes
-from partita.engine.write import ItemVersion, index_writes
+from partita.engine.write import ItemVersion, index_row
 from partita.storage.contract import Row, StorageTransaction, Write
 
 AnyIndexRecord = TypeVar("AnyIndexRecord", IndexRecord, VectorIndexRecord)
@@ -42,10 +43,7 @@ def fill(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
         marks.append(table.record.ttl_filled_to)
     mark = min(marks)
     rows = _rows_after(txn, table, bytes.fromhex(mark))
-    writes: list[Write] = []
-    for key, row in rows:
-        writes.extend(_writes(table, mark, key, row))
-    txn.apply(writes)
+    txn.apply(_writes(table, mark, rows))
     reached = rows[-1][0].hex() if len(rows) == BATCH else None
     record = _with_mark_moved(table.record, mark, reached)
     context.write_catalog.save(txn, record, table.record)
@@ -62,22 +60,35 @@ def _rows_after(txn: StorageTransaction, table: StoredTable, after: bytes) -> li
     return rows
 
 
-def _writes(table: StoredTable, mark: str, key: bytes, row: Row) -> list[Write]:
-    image, record = ItemVersion(row), table.record
-    found = [
-        write
-        for index in table.indexes.values()
-        if index.record.backfilled_to == mark
-        for write, _ in index_writes(_complete(table, index), key, None, image)
-    ]
+def _writes(table: StoredTable, mark: str, rows: list[tuple[bytes, Row]]) -> list[Write]:
+    """The rows that items add to the indexes at the mark, sorted for each index: SQLite adds them faster."""
+    record = table.record
+    images = [(key, ItemVersion(row)) for key, row in rows]
+    found: list[Write] = []
+    for index in table.indexes.values():
+        if index.record.backfilled_to == mark:
+            found.extend(sorted(_index_rows(_complete(table, index), images), key=_row_key))
     for vectors in table.vector_indexes.values():
         if vectors.record.backfilled_to == mark:  # not in the log: a search must wait for the end of the backfill
-            found.extend(row_writes(vectors, None, vectors.row(image.item, key)))
+            for key, image in images:
+                found.extend(row_writes(vectors, None, vectors.row(image.item, key)))
     if record.ttl_filled_to == mark and record.ttl_attribute and record.ttl_space:
-        expiry = expiry_key(image.item, record.ttl_attribute, key)
-        if expiry is not None:
-            found.append(Write(record.ttl_space, expiry, None, Row(0, b"")))
+        for key, image in images:
+            expiry = expiry_key(image.item, record.ttl_attribute, key)
+            if expiry is not None:
+                found.append(Write(record.ttl_space, expiry, None, Row(0, b"")))
     return found
+
+
+def _index_rows(index: StoredIndex, images: list[tuple[bytes, ItemVersion]]) -> Iterator[Write]:
+    for key, image in images:
+        place = index.storage_key(image.item, key)
+        if place is not None:
+            yield Write(index.space, place, None, index_row(index, image))
+
+
+def _row_key(write: Write) -> bytes:
+    return write.key
 
 
 def _complete(table: StoredTable, index: StoredIndex) -> StoredIndex:
