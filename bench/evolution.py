@@ -23,6 +23,7 @@ from bench.report import Section, Target, alone, table
 from partita import Store, apply_design, connect, plan_migration
 from partita.dynamodb.backend import Backend
 from partita.evolution.apply import Progress
+from partita.evolution.migration_plan import ITEMS_PER_SECOND
 from tests.evolution.test_costs import MeteredBackend
 from tests.peers import started
 
@@ -44,7 +45,7 @@ def measure(quick: bool) -> Section:
         indexing = [_index_rates(folder / f"index{turn}", some) for turn in range(rounds)]
         costs = _costs(folder / "costs.db", some // 10)
         seconds, megabytes = _plan(folder, many)
-        during, after = _under_writers(folder / "writers.db", some // 5, 2.0 if quick else 20.0)
+        during, after = _under_writers(folder / "writers.db", some // 20, 2.0 if quick else 20.0)
     put, applied = (statistics.median(each) for each in zip(*rates, strict=True))
     inserted, indexed = (statistics.median(each) for each in zip(*indexing, strict=True))
     rows = [
@@ -58,7 +59,7 @@ def measure(quick: bool) -> Section:
         table(["", "", "against", ""], rows)
         + f"\n\nItems of about 600 bytes on a file that survives a loss of power. The index projects all. Writers: "
         f"{WRITERS} threads of another process on `partita engine`, {WRITERS * WRITES_A_SECOND} writes a second "
-        "together, while apply runs over HTTP with its default rate."
+        "together, while apply runs over HTTP at the default rate of the command."
     )
     targets = [
         Target("index keys written by apply", applied / put, APPLY_SHARE, "of the rate of BatchWriteItem"),
@@ -87,7 +88,7 @@ def _rates(folder: Path, count: int) -> tuple[float, float]:
 
     with connect(folder / "applied.db") as backend:
         begun = time.perf_counter()
-        done = apply_design(Store(backend, second()[0]), progress=note, items_per_second=None)
+        done = apply_design(Store(backend, second()[0]), progress=note)
     written = sum(done.done.values())
     if written < count * 0.9:
         raise RuntimeError(f"apply wrote {written} items of {count}")
@@ -140,7 +141,7 @@ def _costs(file: Path, count: int) -> tuple[float, float]:
         fill(backend, count, indexed=False)
         plan = plan_migration(Store(backend, second()[0]))
         metered = MeteredBackend(backend, TABLE_NAME)
-        apply_design(Store(metered, second()[0]), items_per_second=None)
+        apply_design(Store(metered, second()[0]))
     return plan.write_units, metered.units
 
 
@@ -183,7 +184,7 @@ def _under_writers(file: Path, count: int, seconds: float) -> tuple[float, float
             assert writers.stdin is not None
             time.sleep(1)  # they begin
             print("apply", file=writers.stdin, flush=True)
-            apply_design(Store(backend, second()[0]))
+            apply_design(Store(backend, second()[0]), items_per_second=ITEMS_PER_SECOND)
             print("applied", file=writers.stdin, flush=True)
             time.sleep(seconds)
             during, after = json.loads(writers.communicate("end\n")[0])

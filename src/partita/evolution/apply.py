@@ -46,6 +46,9 @@ from partita.store.store import Store
 LEASE = timedelta(seconds=30)
 PASSES = 20
 RECOUNTS = 3
+PAGE = 200
+SLICE = 0.05
+"""Seconds of a page at the rate that is asked for: a short piece of work lets other requests pass."""
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -117,6 +120,7 @@ class _Application:
         self.records = evolution_store(db, record_design())
         self._progress = progress
         self._rate = items_per_second
+        self._page_limit = PAGE if items_per_second is None else max(1, min(PAGE, int(items_per_second * SLICE)))
         self._patience = patience
         self._counting = counting
         self._runner = this_process()
@@ -331,8 +335,7 @@ class _Application:
         while True:
             self._renew(target)
             begun = self.db.now()
-            request = scan_request(table, start)
-            request.limit = 200
+            request = scan_request(table, start, limit=self._page_limit)
             page = self.db.run_flow(fetch_page(self.db.context, self.db.design, removed, request, table))
             yield page
             self._items += len(page.items)

@@ -98,12 +98,13 @@ def stored_entity(model: Model, item: Item, removed: frozenset[str] = frozenset(
     """
     values = values_of(model, decoder_of(model).from_item(item))
     wanted = merged_with_unknown(model, item, values, values)
-    wanted |= {name: with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
+    for name in wanted.keys() & item.keys():
+        if "M" in wanted[name] or "L" in wanted[name]:
+            wanted[name] = with_all_members(item[name], wanted[name])
     counters = {attribute.name for attribute, _ in model.counters}
-    wanted = {name: each for name, each in wanted.items() if name not in counters or name in item}
-    written = item_names(model)
+    surplus = (counters - item.keys()) | (removed - item_names(model))
     return StoredEntity(
-        model, item, values, {name: each for name, each in wanted.items() if name in written or name not in removed}
+        model, item, values, {name: each for name, each in wanted.items() if name not in surplus} if surplus else wanted
     )
 
 

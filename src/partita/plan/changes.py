@@ -428,6 +428,12 @@ def is_free(model: Model, now: datetime) -> Condition:
 def merged_with_unknown(model: Model, old: Item, before: Values, after: Values) -> Item:
     """The new item with those attributes of the old one that the design does not know."""
     new = item_of(model, after)
-    mine = set(new if before is after else item_of(model, before))
-    mine |= {name for group in derivations(model) for name in group.names}
-    return {name: value for name, value in old.items() if name not in mine} | new
+    mine = new if before is after else item_of(model, before)
+    derived = _derived_names(model)
+    return {name: value for name, value in old.items() if name not in mine and name not in derived} | new
+
+
+@cache
+def _derived_names(model: Model) -> frozenset[str]:
+    """The attributes that are made from others: keys of indexes, the TTL."""
+    return frozenset(name for group in derivations(model) for name in group.names)

@@ -243,6 +243,9 @@ def _has_other_key(model: Model, values: dict[str, Any], key: Item) -> bool:
 
 def _parsed(keys: EntityKeys, texts: tuple[str, ...], *, foreign: bool) -> dict[str, Any] | None:
     """The parts of a key in the format of the design, or if `foreign` in one that is also read."""
+    for attribute, text in zip(keys.attributes, texts, strict=True):  # most keys of others differ in a constant text
+        if attribute.template is not None and not text.startswith(attribute.template.constant_prefix):
+            return None
     found: dict[str, Any] = {}
     for attribute, text in zip(keys.attributes, texts, strict=True):
         if attribute.template is None:
