@@ -180,7 +180,7 @@ READS: dict[str, Callable[[Store], Any]] = {
     "paper: missing a required argument: 'paper'; write paper(paper)": lambda db: db(paper()),  # type: ignore[call-arg]
     "paper: too many positional arguments; write paper(paper)": lambda db: db(paper("1", "2")),  # type: ignore[call-arg]
     "lines: it reads several items, not one; declare a pattern -> Item[...]": lambda db: db.one(lines()),  # type: ignore[arg-type]
-    "lines: a page holds at least one item, not -1": lambda db: db(lines()).first(-1),
+    "first: count is -1; pass the number of items": lambda db: db(lines()).first(-1),
     "Paper.count: 'a' is not a number": lambda db: db.delete(paper("1"), when=F.count == "a"),
     "Paper.text: 5 is not text": lambda db: db.delete(paper("1"), when=F.text == 5),
     "Paper: True is not a condition; write one with F, such as F.name == value": lambda db: db.delete(

@@ -33,7 +33,7 @@ from partita.errors import (
 from partita.plan.actions import Clause, ItemAction, absent, equals, present
 from partita.plan.items import key_in_item, key_of
 from partita.plan.read_requests import get_plan, key_values, query_plan
-from partita.store.arguments import check_flag
+from partita.store.arguments import check_count, check_flag
 from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.execution import Planning, SkippedItems
 from partita.store.reading import QueryPages, decoder_for_read
@@ -124,6 +124,8 @@ class HandlerTransaction(Transaction):
         number of them. A new item in the range of the query is not noticed, unless this consumer has written it.
         """
         check_flag("fenced", fenced)
+        if limit is not None:
+            check_count("find", "limit", limit)
         plan = query_plan(call)
         self.reads += 1
         self._queried |= {(model.table.name, model.name) for model in plan.models}

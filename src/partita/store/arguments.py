@@ -30,6 +30,12 @@ def check_flag(name: str, value: Any) -> None:
         raise ConfigurationError(f"{name} is {value!r}; pass True or False")
 
 
+def check_count(method: str, name: str, value: Any) -> None:
+    """A ConfigurationError for a number of items that is not one."""
+    if type(value) is not int or value < 0:
+        raise ConfigurationError(f"{method}: {name} is {value!r}; pass the number of items")
+
+
 def check_function(method: str, name: str, value: Any, *, optional: bool = False) -> None:
     """A ConfigurationError for an argument that cannot be called: before anything is read or written."""
     if not callable(value) and not (optional and value is None):

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from partita.errors import ConfigurationError
+from partita.store.arguments import check_count
 from partita.store.flows import Flow
 from partita.store.reading import Page, QueryPages
 
@@ -11,13 +11,6 @@ E = TypeVar("E")
 StartPages = Callable[[str | None], QueryPages[E]]
 Run = Callable[[Flow[Any]], Any]
 RunAsync = Callable[[Flow[Any]], Awaitable[Any]]
-
-
-def _checked_count(count: int) -> int:
-    """The count; a ConfigurationError where it is not a number. `fetch` rejects a negative one."""
-    if type(count) is not int:
-        raise ConfigurationError(f"first: count is {count!r}; pass the number of items")
-    return count
 
 
 class Results(Generic[E]):
@@ -34,7 +27,8 @@ class Results(Generic[E]):
 
     def first(self, count: int) -> list[E]:
         """The first items, at most `count`."""
-        found: list[E] = self._run(self._start(None).fetch(count)) if _checked_count(count) else []
+        check_count("first", "count", count)
+        found: list[E] = self._run(self._start(None).fetch(count)) if count else []
         return found
 
     def one(self) -> E | None:
@@ -61,7 +55,8 @@ class AsyncResults(Generic[E]):
 
     async def first(self, count: int) -> list[E]:
         """The first items, at most `count`."""
-        found: list[E] = await self._run(self._start(None).fetch(count)) if _checked_count(count) else []
+        check_count("first", "count", count)
+        found: list[E] = await self._run(self._start(None).fetch(count)) if count else []
         return found
 
     async def one(self) -> E | None:

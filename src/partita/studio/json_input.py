@@ -14,8 +14,8 @@ class NotJson(ValueError):
 def json_input(text: str | bytes, kind: Any = Any) -> Any:
     """The value of a text; numbers keep all of their digits.
 
-    >>> json_input('{"a": 1.10}', dict[str, Any])
-    {'a': Decimal('1.10')}
+    >>> json_input('{"a": 0.1234567890123456789}', dict[str, Any])
+    {'a': Decimal('0.1234567890123456789')}
     """
     try:
         return msgspec.json.Decoder(kind, float_hook=open_decimal).decode(text)
