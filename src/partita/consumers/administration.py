@@ -147,7 +147,8 @@ class ConsumerAdministration:
         for number in range(letter.parts):
             whole.delete(state.change_part(self._name, letter.shard, letter.sequence, number))
         waiting = list(self._db(state.parked_changes_of(self._name, letter.item), consistent=True))
-        if waiting and all(each.due_at is None for each in waiting):
+        is_last = sum(each.item == letter.item for each in self.dead_letters()) < 2  # others may hold them, too
+        if waiting and is_last and all(each.due_at is None for each in waiting):
             first = waiting[0]
             whole.change(state.parked_change(self._name, first.item, first.sequence)).due_at = self._db.now()
         self._commit(whole, letter)
@@ -156,7 +157,8 @@ class ConsumerAdministration:
         """Has all changes since a time handled again, given-up ones included; their effects are repeated.
 
         A change has the same id as before, so that a handler can recognise what it has created. DynamoDB stores changes
-        for 24 hours. A running process begins with it within seconds.
+        for 24 hours, and their times in whole seconds: all changes of the second are handled again, too. A running
+        process begins with it within seconds.
         """
         if since.tzinfo is None:
             raise InvalidValue("replay", "the time has no time zone; write datetime(..., tzinfo=UTC)", argument="since")
@@ -168,7 +170,7 @@ class ConsumerAdministration:
         for table in tables:
             check_host(table, "worker")
             with self._db.change(state.table_progress(self._name, table.table), system_change=True) as draft:
-                draft.replay_since = since
+                draft.replay_since = since.replace(microsecond=0)
         for position in list(self._db(state.positions(self._name), consistent=True)):
             get = state.position(position.consumer, position.stream, position.shard)
             with (

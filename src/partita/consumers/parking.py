@@ -8,6 +8,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,6 +23,7 @@ from partita.design.conditions import F
 from partita.design.reads import Get
 from partita.dynamodb.limits import TRANSACTION_ACTIONS
 from partita.dynamodb.stream_shapes import Record
+from partita.errors import NotFound
 
 PART_BYTES = 300_000
 FIRST_WAIT = timedelta(seconds=1)
@@ -52,13 +54,38 @@ class Parking:
 
     def load(self) -> None:
         """Notes which items have parked changes."""
-        name = self._consumer.name
-        parked = list(self._db(state.parked_changes(name), consistent=True))
-        self._items = {each.item for each in parked if not each.is_late}
+        held = self._held_items()  # first: one that is retried meanwhile is in both lists
+        parked = list(self._db(state.parked_changes(self._consumer.name), consistent=True))
+        in_order = [each for each in parked if self._is_in_order(each)]
+        self._items = held | {each.item for each in in_order}
         self._has_late = any(each.is_late for each in parked)
-        if self._consumer.after_failure == "hold":
-            self._items |= {each.item for each in self._db(state.dead_letters(name), consistent=True)}
+        self._release_left_behind([each for each in in_order if each.item not in held])
         self._loaded_at = self._timer()
+
+    def _held_items(self) -> set[str]:
+        """The items whose later changes wait until somebody has repaired a dead letter."""
+        if not self._holds_after_failure:
+            return set()
+        return {each.item for each in self._db(state.dead_letters(self._consumer.name), consistent=True)}
+
+    @property
+    def _holds_after_failure(self) -> bool:
+        return self._consumer.after_failure == "hold"
+
+    def _is_in_order(self, parked: ParkedChange) -> bool:
+        """Whether later changes of its item wait for it; they have gone on without one that was given up."""
+        return self._holds_after_failure or not parked.is_late
+
+    def _release_left_behind(self, parked: list[ParkedChange]) -> None:
+        """Makes the first change of each item due that waits for nothing.
+
+        The one that it waited for was dropped, or finished by another call in AWS Lambda, while it was parked.
+        """
+        waiting = {each.item for each in parked} - {each.item for each in parked if each.due_at is not None}
+        for item in waiting and waiting - self._held_items():  # another call may have given one up meanwhile
+            first = next(each for each in parked if each.item == item)
+            with suppress(NotFound), self._db.change(self._key(first)) as draft:
+                draft.due_at = self._db.now()
 
     def holds(self, item: str) -> bool:
         """Whether changes of an item wait here, so that its later ones have to wait, too."""
@@ -98,7 +125,7 @@ class Parking:
                 given_up_at=self._db.now(),
             )
         )
-        if self._consumer.after_failure == "hold":
+        if self._holds_after_failure:
             self._items.add(delivery.item)
         log_given_up(self._consumer.name, delivery.order, tries, error)
 
@@ -147,19 +174,24 @@ class Parking:
             self.load()  # a dead letter may have been retried or dropped
         elif not self._items and not self._has_late:
             return 0
-        now = self._db.now()
         tried: Counter[str] = Counter()
         until = self._timer() + RETRY_SECONDS
-        for parked in self._db(state.due_changes(self._consumer.name)).first(MAX_RETRIED):
-            if parked.due_at is None or parked.due_at > now or (tried and self._timer() > until):
+        for listed in self._db(state.due_changes(self._consumer.name)).first(MAX_RETRIED):
+            if not self._is_due(listed) or (tried and self._timer() > until):
                 break
             check()
-            self._retry(parked, attempt)
-            tried[parked.table] += 1
+            # An index of DynamoDB may still list what was done or moved a moment ago.
+            parked = self._db.get(self._key(listed), consistent=True)
+            if parked is not None and self._is_due(parked):
+                self._retry(parked, attempt)
+                tried[parked.table] += 1
         for table, count in tried.items():
             with self._db.change(state.table_progress(self._consumer.name, table), system_change=True) as draft:
                 draft.retries += count
         return tried.total()
+
+    def _is_due(self, parked: ParkedChange) -> bool:
+        return parked.due_at is not None and parked.due_at <= self._db.now()
 
     def _retry(self, parked: ParkedChange, attempt: Attempt) -> None:
         delivery = self._delivery(parked)
@@ -194,7 +226,7 @@ class Parking:
             )
         )
         whole.delete(self._key(parked), when=F.tries == parked.tries)
-        is_last = self._consumer.after_failure == "continue" and self._release_next(whole, parked)
+        is_last = not self._holds_after_failure and self._release_next(whole, parked)
         whole.commit()
         log_given_up(self._consumer.name, parked.sequence, parked.tries + 1, error)
         if is_last:
@@ -215,11 +247,12 @@ class Parking:
             self._items.discard(parked.item)
 
     def _release_next(self, whole: HandlerTransaction, parked: ParkedChange) -> bool:
-        """Makes the next parked change of an item due; true if there is no other."""
+        """Makes the change of an item due that waits for this one; true if no other is parked in its order."""
         for each in self._db(state.parked_changes_of(parked.consumer, parked.item), consistent=True):
-            if (each.sequence, each.shard) != (parked.sequence, parked.shard):
-                draft = whole.change(self._key(each))
-                draft.due_at = self._db.now()
+            if (each.sequence, each.shard) != (parked.sequence, parked.shard) and self._is_in_order(each):
+                if each.due_at is None:
+                    draft = whole.change(self._key(each))
+                    draft.due_at = self._db.now()
                 return False
         return True
 
