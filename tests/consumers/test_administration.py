@@ -1,5 +1,6 @@
 """People look after consumers: they see their state, pause them, and retry or drop what was given up."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -186,6 +187,18 @@ def test_replay_is_noticed_within_seconds(world: World, start: Start) -> None:
     assert world.history == [0, 0]
 
 
+def test_replay_has_all_changes_of_its_second(world: World, start: Start) -> None:
+    world.run(start(world.consumer()))
+    world.clock[0] += timedelta(milliseconds=300)
+    since = world.clock[0]
+    world.clock[0] += timedelta(milliseconds=300)
+    world.write(1)
+    world.run(start(world.consumer()))
+    ConsumerAdministration(world.db, "copies").replay(since)
+    world.run(start(world.consumer()))
+    assert world.history == [0, 1, 1]
+
+
 def test_consumer_that_was_renamed_is_forgotten(world: World, start: Start) -> None:
     world.failing = {0}
     runner = start(world.consumer("hold"))
@@ -206,6 +219,18 @@ def test_consumer_that_runs_is_not_forgotten(world: World, start: Start) -> None
     assert LeaseHolder(runner.db, "copies").hold()
     with pytest.raises(ConfigurationError, match="consumer copies is running"):
         ConsumerAdministration(world.db, "copies").forget()
+
+
+def test_async_handlers_settle_where_an_event_loop_runs() -> None:
+    async def test() -> None:
+        settle(db, shop.tallies)
+        db.create(Order(order_id="1", customer_id="c"))
+        settle(db, shop.tallies)
+
+    with connect("memory:", shop.design) as db:
+        db.create_tables()
+        asyncio.run(test())
+        assert db.one(shop.tally("orders")).created == 1
 
 
 def test_settle_leaves_out_a_paused_consumer_until_it_is_resumed() -> None:

@@ -1,6 +1,9 @@
 """The runner of jobs, step by step, with a clock that the test moves."""
 
+import asyncio
 import logging
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -495,6 +498,54 @@ def test_interrupt_of_the_program_leaves_the_tick_to_others(runner: Runner, time
         one.step()
     assert other.step() == 1
     assert outcomes(other, "job") == ["00:10 run"]
+
+
+def test_job_that_ends_its_program_has_failed_and_its_thread_goes_on(runner: Runner, db: Store, time: Time) -> None:
+    jobs = Jobs("shop")
+
+    @jobs.every(minutes=10)
+    def exits(store: Store) -> None:
+        sys.exit("no orders")
+
+    @jobs.every(minutes=10)
+    async def is_cancelled(store: AsyncStore) -> None:
+        raise asyncio.CancelledError
+
+    one = runner(jobs)
+    time.passes(minutes=10)
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(one.step).result() == 2
+    assert [(each.last_run.outcome, each.failures) for each in one.status() if each.last_run] == [("failed", 1)] * 2
+
+
+def test_end_of_the_program_in_its_main_thread_leaves_the_tick_to_others(runner: Runner, time: Time) -> None:
+    """A handler of a signal may have raised it."""
+    jobs = Jobs("shop")
+
+    @jobs.every(minutes=10)
+    def job(store: Store) -> None:
+        sys.exit()
+
+    one = runner(jobs)
+    time.passes(minutes=10)
+    with pytest.raises(SystemExit):
+        one.step()
+    assert one.status()[0].status == "interrupted"
+
+
+def test_async_job_runs_where_an_event_loop_runs(runner: Runner, time: Time) -> None:
+    jobs = Jobs("shop")
+
+    @jobs.every(minutes=10)
+    async def job(store: AsyncStore) -> None:
+        await asyncio.sleep(0)
+
+    async def test() -> None:
+        tick = runner(jobs).run_now("job")
+        assert tick is not None
+        assert tick.outcome == JobOutcome.RUN
+
+    asyncio.run(test())
 
 
 def test_tick_that_ends_every_process_is_given_up(runner: Runner, db: Store, time: Time) -> None:

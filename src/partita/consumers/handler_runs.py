@@ -7,16 +7,16 @@ outside, those of different items run at the same time: async ones in an event l
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from partita.consumers.causes import ConsumerCauses
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Delivery
 from partita.consumers.handler_transaction import DatabaseUnavailable, HandlerTransaction, ReadChanged, TakenOver
 from partita.errors import InvalidTransaction, RetriesExhausted
+from partita.store.coroutine_runner import CoroutineRunner
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class HandlerRuns:
         self._causes = causes
         self._deliveries = deliveries  # one element for each time that a change is delivered
         self._parallel = parallel
-        self._runner: asyncio.Runner | None = None
+        self._coroutines = CoroutineRunner(parallel)
         self._seconds = 0.0  # that a handler takes
 
     @property
@@ -80,7 +80,7 @@ class HandlerRuns:
             for handler in delivery.handlers:
                 outcome = handler.function(delivery.change_for_handler(), transaction)
                 if inspect.isawaitable(outcome):
-                    self._await(_awaited(outcome))
+                    self._coroutines.run(_awaited(outcome))
         self._note(time.perf_counter() - begun)
         return _ended(transaction)
 
@@ -90,7 +90,7 @@ class HandlerRuns:
         It ends early where handlers that run one after the other take long together.
         """
         if self._parallel > 1 and len(deliveries) > 1 and not self.are_quick:
-            yield from self._await(self._run_all(deliveries))
+            yield from self._coroutines.run(self._run_all(deliveries))
             return
         until = time.perf_counter() + GROUP_SECONDS
         for each in deliveries:
@@ -104,8 +104,7 @@ class HandlerRuns:
                 return
 
     def close(self) -> None:
-        if self._runner is not None:
-            self._runner.close()
+        self._coroutines.close()
 
     async def _run_all(self, deliveries: Sequence[Delivery]) -> list[HandlerTransaction | BaseException]:
         free = asyncio.Semaphore(self._parallel)
@@ -137,13 +136,6 @@ class HandlerRuns:
 
     def _note(self, seconds: float) -> None:
         self._seconds = self._seconds * _MEMORY + seconds * (1 - _MEMORY)
-
-    def _await(self, outcome: Coroutine[Any, Any, T]) -> T:
-        if self._runner is None:
-            self._runner = asyncio.Runner()
-            threads = ThreadPoolExecutor(self._parallel, thread_name_prefix="partita-handler")
-            self._runner.get_loop().set_default_executor(threads)
-        return self._runner.run(outcome)
 
 
 def _ended(transaction: HandlerTransaction) -> HandlerTransaction:

@@ -33,6 +33,7 @@ from partita.jobs.job_table import JobTable
 from partita.plan.table_definitions import Difference
 from partita.process_identity import is_dead, this_process
 from partita.store.async_store import AsyncStore
+from partita.store.coroutine_runner import CoroutineRunner
 from partita.store.results import Results
 from partita.store.store import Store
 
@@ -160,7 +161,7 @@ class JobRunner:
         while not self._stopping.is_set():
             try:
                 self.step()
-            except (PartitaError, OSError):
+            except Exception:  # noqa: BLE001 - the thread must not end
                 _log.exception("jobs %s: a step failed; it is tried again", self.jobs.name)
             self._wait()
 
@@ -289,16 +290,16 @@ class JobRunner:
         """Runs the function and records its outcome; None if it was interrupted or the lease was lost."""
         begun = self._monotonic()
         run = JobRun(held, lambda: self._must_stop(held))
-        error: Exception | None = None
+        error: BaseException | None = None
         try:
             with Heartbeat(held, self._lease / 3):
                 self._call(job, run)
-        except Exception as raised:  # noqa: BLE001 - it is recorded, and the job runs again at its next tick
-            error = raised
-        except BaseException:
-            with suppress(PartitaError, OSError):  # another runner takes the lease over later
-                held.release()
-            raise
+        except BaseException as raised:
+            if not _is_failure(raised):
+                with suppress(PartitaError, OSError):  # another runner takes the lease over later
+                    held.release()
+                raise
+            error = raised  # it is recorded, and the job runs again at its next tick
         if held.is_lost:
             _log.error("%s", LeaseLost(job.name))
             return None
@@ -320,9 +321,21 @@ class JobRunner:
         if job.is_async:
             settings: dict[str, Any] = dict(self._db._settings)
             db = AsyncStore(self._db.backend, self._db.design, **settings)
-            asyncio.run(job.function(db, *arguments))
+            with CoroutineRunner() as coroutines:
+                coroutines.run(job.function(db, *arguments))
         elif inspect.isawaitable(job.function(self._db, *arguments)):
             raise ConfigurationError(f"job {job.name!r} returned an awaitable; declare its function with 'async def'")
+
+
+def _is_failure(raised: BaseException) -> bool:
+    """Whether an error is the job's own, and not the end of the program.
+
+    A job that ends its program, such as a command that calls `sys.exit`, has failed: other threads cannot be ended by
+    that. In the main thread, the handler of a signal may have raised it.
+    """
+    if isinstance(raised, SystemExit):
+        return threading.current_thread() is not threading.main_thread()
+    return isinstance(raised, Exception | GeneratorExit | asyncio.CancelledError)
 
 
 def _status(job: Job, state: JobState | None, now: datetime) -> JobStatus:
