@@ -40,6 +40,7 @@ COMMANDS = (
     "prove",
     "explain",
     "verify",
+    "compact",
     "backup",
     "restore",
     "move",

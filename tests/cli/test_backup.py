@@ -26,7 +26,8 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent.parent
 PARTITA = [sys.executable, "-m", "partita"]
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+PATHS = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(ROOT)]))
+ENVIRONMENT = os.environ | {"PYTHONPATH": PATHS, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
 
 
 def run(*arguments: str | Path, code: int = 0) -> str:

@@ -6,6 +6,7 @@ from cyclopts import App
 
 from partita.cli.adopt import adopt
 from partita.cli.backup import backup
+from partita.cli.compact import compact
 from partita.cli.consumers import consumers
 from partita.cli.data_commands import import_command
 from partita.cli.design import explain, prove
@@ -47,6 +48,7 @@ for command in (
     prove,
     explain,
     verify,
+    compact,
     backup,
     restore,
     move,

@@ -100,6 +100,8 @@ class SqliteStorage:
             ) from None
         except apsw.ReadOnlyError:
             raise ConfigurationError(f"{self.path}: the file is read-only; make it writable") from None
+        except apsw.BusyError:
+            raise StorageBusy(self.path, sqlite_connection.BUSY_SECONDS) from None
         except apsw.Error as error:
             raise StorageError(f"{self.path}: {error}") from error
         self.connections.add(connection)
