@@ -1,12 +1,18 @@
 """`partita doctor`: compares live data with its design."""
 
 import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from partita.cli.evolve import opened_store, progress_line
 from partita.cli.options import Address, Flag
 
+Rate = Annotated[float | None, Parameter(validator=Number(gt=0))]
 
-def doctor(what: str, /, *, on: Address, repair: Flag = False, json: Flag = False) -> None:
+
+def doctor(what: str, /, *, on: Address, repair: Flag = False, rate: Rate = None, json: Flag = False) -> None:
     """Compare every stored item with its design: index keys, counters, guards, items that nothing explains.
 
     Programs may work meanwhile: an item is reported if it is wrong when it is read twice. The exit status is 0 if
@@ -19,7 +25,10 @@ def doctor(what: str, /, *, on: Address, repair: Flag = False, json: Flag = Fals
     on
         Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
     repair
-        Repair index keys, TTLs, attributes, guards and counters. The rest is for people to decide about.
+        Repair index keys, TTLs, attributes, guards and counters, and delete items that expired more than two days ago.
+        The rest is for people to decide about. The data must have this design: see `partita plan`.
+    rate
+        The most items to read in a second; without it, as many as possible.
     json
         Print JSON.
     """
@@ -28,7 +37,7 @@ def doctor(what: str, /, *, on: Address, repair: Flag = False, json: Flag = Fals
     from partita.evolution.diagnosis import diagnose
 
     with opened_store(what, on, "doctor") as db, progress_line() as show:
-        found = diagnose(db, repair=repair, progress=lambda items: show(f"{items:,} items read"))
+        found = diagnose(db, repair=repair, progress=lambda items: show(f"{items:,} items read"), items_per_second=rate)
     if json:
         print(msgspec.json.encode(found).decode())
     else:

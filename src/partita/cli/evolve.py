@@ -1,6 +1,7 @@
 """`partita plan` and `partita apply`: what a changed design means for stored data, and doing it."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,9 @@ from partita.cli.options import Address, Flag
 
 if TYPE_CHECKING:
     from partita.store.store import Store
+
+LOG_EVERY = 30.0
+"""Seconds between two lines of a log about the same phase."""
 
 
 def plan(what: str, /, *, on: Address, exact: Flag = False, json: Flag = False) -> None:
@@ -49,6 +53,7 @@ def apply(
     on: Address,
     rate: Annotated[float, Parameter(validator=Number(gt=0))] = 250,
     wait: Annotated[float | None, Parameter(validator=Number(gte=0))] = None,
+    table_wait: Annotated[float, Parameter(validator=Number(gte=0))] = 3600,
     rollback: Flag = False,
 ) -> None:
     """Bring stored data to a design, while programs read and write it.
@@ -68,6 +73,9 @@ def apply(
         all items are read about three times, or five times for new counters.
     wait
         The most seconds to wait for programs with the earlier design; without it, as long as it takes.
+    table_wait
+        The most seconds to wait for each table or index that is being created or deleted; then the command ends with an
+        error, and the next run goes on.
     rollback
         Give up an unfinished application; the data has the earlier design again.
     """
@@ -83,7 +91,12 @@ def apply(
                 db,
                 items_per_second=rate,
                 patience=wait,
-                progress=lambda at: show(f"{at.phase}: {at.items:,} items, {at.written:,} written"),
+                table_patience=table_wait,
+                progress=lambda at: show(
+                    at.phase
+                    if at.phase.startswith("waiting")
+                    else f"{at.phase}: {at.items:,} items, {at.written:,} written"
+                ),
             )
     for each in done.tables:
         print(each)
@@ -115,12 +128,30 @@ def opened_store(what: str, address: str, command: str) -> "Iterator[Store]":
 
 @contextmanager
 def progress_line() -> Iterator[Callable[[str], None]]:
-    """A line that says how far the work is, on a terminal only."""
+    """Says on standard error how far the work is: a line that is renewed on a terminal, else lines for a log."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    if not console.is_terminal:
+        yield ProgressLog()
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
         yield lambda text: bar.update(task, description=text)
+
+
+class ProgressLog:
+    """Prints each new phase at once, and how far a phase is from time to time."""
+
+    def __init__(self) -> None:
+        self._phase = ""
+        self._printed_at = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        phase = text if text.startswith("waiting") else text.partition(":")[0] if ":" in text else ""
+        now = time.monotonic()
+        if phase != self._phase or now - self._printed_at >= LOG_EVERY:
+            self._phase, self._printed_at = phase, now
+            print(text, file=sys.stderr, flush=True)

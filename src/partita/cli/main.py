@@ -1,6 +1,7 @@
 """The command `partita`: its commands, and errors as one line on standard error."""
 
 import sys
+from collections.abc import Sequence
 
 from cyclopts import App
 
@@ -56,10 +57,10 @@ for command in (
     app.command(command)
 
 
-def main() -> None:
-    """Runs the command; an error that Partita raises is one line on standard error and status 2."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs a command: that of the process, or of the arguments; an error of Partita is one line and status 2."""
     try:
-        app()
+        app(arguments)
     except PartitaError as error:
         print(f"partita: {error}", file=sys.stderr)
         sys.exit(2)

@@ -28,7 +28,7 @@ from partita.evolution.leftover_items import remove_leftovers
 from partita.evolution.page_writes import PageResult, do_page
 from partita.evolution.pages import Removed, ScannedPage, fetch_page, scan_request
 from partita.evolution.programs import ObservedPrograms
-from partita.evolution.table_changes import change_tables, drop_indexes
+from partita.evolution.table_changes import TableWait, change_tables, drop_indexes
 from partita.evolution.targets import Target, design_facts, target_of
 from partita.plan.design import CounterBuild
 from partita.process_identity import is_dead, this_process
@@ -81,19 +81,28 @@ def apply_design(
     progress: Callable[[Progress], None] = lambda _: None,
     items_per_second: float | None = None,
     patience: float | None = None,
+    table_patience: float | None = None,
     counting: list[str] | None = None,
 ) -> ApplyResult:
     """Brings the data of a store to its design; MigrationBlocked where people or programs stand in the way.
 
-    `patience` is how many seconds to wait for programs of the earlier design; None waits for ever. `counting` names
-    counters, as Entity.attribute, that are counted again though the design has them already.
+    `patience` is how many seconds to wait for programs of the earlier design, and `table_patience` for each table and
+    index until it can be used; None waits for ever. `counting` names counters, as Entity.attribute, that are counted
+    again though the design has them already.
     """
-    return _Application(db, progress, items_per_second, patience, counting or []).run()
+    return _Application(db, progress, items_per_second, patience, table_patience, counting or []).run()
+
+
+def count_again(db: Store, counters: list[str], items_per_second: float | None = None) -> ApplyResult:
+    """Counts counters again that data of the design has, while programs write; conflicts of other kinds stay."""
+    application = _Application(db, lambda _: None, items_per_second, None, None, counters)
+    application.leaves_conflicts = True
+    return application.run()
 
 
 def roll_back(db: Store) -> None:
     """Makes the design before an unfinished application the design of the data again; what was added stays unused."""
-    application = _Application(db, lambda _: None, None, 0, [])
+    application = _Application(db, lambda _: None, None, 0, 0, [])
     for name, record in application.read().records.items():
         if record.state == "public" and record.target is None:
             continue
@@ -114,6 +123,7 @@ class _Application:
         progress: Callable[[Progress], None],
         items_per_second: float | None,
         patience: float | None,
+        table_patience: float | None,
         counting: list[str],
     ) -> None:
         self.db = evolution_store(db)
@@ -122,12 +132,14 @@ class _Application:
         self._rate = items_per_second
         self._page_limit = PAGE if items_per_second is None else max(1, min(PAGE, int(items_per_second * SLICE)))
         self._patience = patience
+        self._table_patience = table_patience
         self._counting = counting
         self._runner = this_process()
         self._number = 0
         self._renewed_at: datetime | None = None
         self._items = 0
         self._programs = ObservedPrograms(self.db, design_facts(self.db))  # all waits of a run know what it has seen
+        self.leaves_conflicts = False
         self.result = ApplyResult()
 
     def read(self) -> Target:
@@ -140,12 +152,14 @@ class _Application:
         target = self.read()
         if target.blocked:
             raise MigrationBlocked(self.db.design.name, target.blocked)
+        for each in target.records.values():
+            self._check_free(each, target)
         was_recorded = target.is_recorded
-        self.result.tables += change_tables(self.db)
+        self.result.tables += change_tables(self.db, TableWait(self._report, self._table_patience))
         target = self._begin(target)
         if next(iter(target.records.values())).state != "cleaning":
             if not was_recorded and target.records and any(each.counting for each in target.records.values()):
-                self._report("waiting for programs to notice")
+                self._report("waiting: programs have not noticed yet")
                 self.db.sleep(CHECK_EVERY.total_seconds() * 1.2)
             self._backfill(target)
         self._clean()
@@ -221,7 +235,7 @@ class _Application:
 
         def report(left: list[str]) -> None:
             self._renew(target)
-            self._report(f"waiting for {len(left)} programs: {left[0]}")
+            self._report(f"waiting: {left[0]}" + (f", and {len(left) - 1} more" if len(left) > 1 else ""))
 
         left = self._programs.wait(self._number, report, self._patience)
         if left:
@@ -269,7 +283,7 @@ class _Application:
                 result.written += sum(orphans.delete(each) for each in page.items if each.is_guard)
             for place, count in result.done.items():
                 self.result.done[place] = self.result.done.get(place, 0) + count
-            if result.conflicts:
+            if result.conflicts and not self.leaves_conflicts:
                 raise MigrationBlocked(self.db.design.name, result.conflicts)
             clean = 0 if result.written else clean + 1
             if clean == needed:
@@ -292,7 +306,7 @@ class _Application:
             totals = CounterTotals(self.db.design, build)
             for page in self._pages(target, {}, "verifying counters"):
                 totals.add(page)
-            found = totals.wrong(self.db)
+            found = {str(each) for each in totals.wrong(self.db) if each.is_still}
             wrong = wrong & found if at else found
             if not wrong:
                 break
@@ -315,7 +329,13 @@ class _Application:
         self.db.design.data.build = None
         self._wait(target, "programs have not noticed")
         remove_leftovers(self.db, self._pages(target, {}, "cleaning up"))
-        self.result.tables += drop_indexes(self.db)
+
+        def report(phase: str) -> None:
+            self._renew(target)
+            self._report(phase)
+
+        self._items = 0
+        self.result.tables += drop_indexes(self.db, TableWait(report, self._table_patience))
         self._set(target, state="public", number=self._number + 1, build="", runner="", runner_until=None)
 
     # pages

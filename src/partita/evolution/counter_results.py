@@ -64,17 +64,26 @@ def _set(db: EvolutionStore, counter: Counter, key: Item, tally: str) -> bool:
 
 
 class CounterTotals:
-    """The children that a pass over all items meets, added up for each counter."""
+    """The children that a pass over all items meets, added up for each counter.
+
+    `uncertain` are the counters, as Entity.attribute, of entities with an item that cannot be read.
+    """
 
     def __init__(self, design: Design, build: CounterBuild) -> None:
         self._counters = counters_of(design, build)
         self._totals: dict[Any, Decimal] = {}
+        self._of_children: dict[str, set[str]] = {}
+        for counter in (each for several in self._counters.values() for each in several):
+            name = f"{counter.parent.name}.{counter.attribute.name}"
+            self._of_children.setdefault(model_of(counter.marker.child()).name, set()).add(name)
+        self.uncertain: set[str] = set()
         self._stored: dict[Any, tuple[Counter, Item, str]] = {}
-        self.wrong_counters: set[str] = set()
 
     def add(self, page: ScannedPage) -> None:
         """Adds the items of a page."""
         for each in page.items:
+            if each.model is not None and each.error:
+                self.uncertain |= self._of_children.get(each.model.name, set())
             if each.model is None or each.effects is None:
                 continue
             for counter in self._counters.get(each.model.name, ()):
@@ -84,20 +93,41 @@ class CounterTotals:
             for where, (_, _, amount) in each.effects.counts.items():
                 self._totals[where] = EXACT.add(self._totals.get(where, Decimal(0)), amount)
 
-    def wrong(self, db: EvolutionStore) -> set[str]:
-        """The counters that differ from their children, and did not change while these were read."""
-        found = set()
+    def wrong(self, db: EvolutionStore) -> "list[WrongCounter]":
+        """The counters that differ from their children. Where writers work, such a difference may be one of time."""
+        found = []
         for where, (counter, key, stored) in self._stored.items():
             total = self._totals.get(where, Decimal(0))
             if Decimal(stored) == total or (_may_expire(counter) and Decimal(stored) > total):
                 continue  # DynamoDB deletes an expired child without telling its counter
             raw = db.run_flow(fetch_item(db.context, counter.parent.table.name, key))
-            now = None if raw is None else msgspec.json.decode(raw).get(counter.attribute.name, {"N": "0"})["N"]
-            if now == stored:
-                name = f"{counter.parent.name} {key_text(key)}"
-                found.add(f"{name}: {counter.attribute.name} is {stored}, its children make {total}")
-                self.wrong_counters.add(f"{counter.parent.name}.{counter.attribute.name}")
+            if raw is not None:
+                now = msgspec.json.decode(raw).get(counter.attribute.name, {"N": "0"})["N"]
+                found.append(WrongCounter(counter, key_text(key), Decimal(stored), total, is_still=now == stored))
         return found
+
+
+class WrongCounter(msgspec.Struct, frozen=True):
+    """A counter that differs from its children; `is_still` if it did not change while they were read."""
+
+    counter: Counter
+    key: str
+    stored: Decimal
+    total: Decimal
+    is_still: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.counter.parent.name}.{self.counter.attribute.name}"
+
+    @property
+    def same_difference(self) -> tuple[str, str, Decimal]:
+        """What two passes over a counter that is wrong have in common."""
+        return self.name, self.key, self.stored - self.total
+
+    def __str__(self) -> str:
+        words = f"{self.counter.attribute.name} is {self.stored}, its children make {self.total}"
+        return f"{self.counter.parent.name} {self.key}: {words}"
 
 
 def _may_expire(counter: Counter) -> bool:

@@ -1,10 +1,14 @@
 """Comparing live data with its design, item by item, and repairing what can be repaired without a decision.
 
-An item is reported if it is wrong when it is read a second time. Repairs are the conditional writes of `apply`: index
-keys, TTLs, forms of attributes, guards. Wrong counters are counted again, while programs work. Items that no entity
-explains, that cannot be read, or that refer to something that does not exist are for people to decide about.
+An item is reported if it is wrong when it is read a second time, a counter if two passes over all items find the same.
+Repairs are the conditional writes of `apply`: index keys, TTLs, forms of attributes, guards. Wrong counters are counted
+again, while programs work; items that expired long ago are deleted, as DynamoDB does it. Items that no entity explains,
+that cannot be read, or that refer to something that does not exist are for people to decide about.
+
+Only data that has the design is repaired: the guards of another one would seem to be orphaned.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
@@ -12,19 +16,22 @@ import msgspec
 
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.values import Item
-from partita.evolution.apply import apply_design
+from partita.errors import MigrationBlocked
+from partita.evolution.apply import PAGE, SLICE, count_again
 from partita.evolution.counter_results import CounterTotals
 from partita.evolution.evolution_store import evolution_store
 from partita.evolution.guards import OrphanedGuards, unique_value_of, unique_values
 from partita.evolution.item_work import WorkKind, leftovers
-from partita.evolution.leftover_items import delete_guard, remove_leftovers
+from partita.evolution.leftover_items import delete_if_unchanged, remove_leftovers
 from partita.evolution.page_writes import PageResult, do_page
 from partita.evolution.pages import PageItem, ScannedPage, fetch_one_item, fetch_page, scan_request
-from partita.evolution.table_changes import actual_tables, describe
+from partita.evolution.table_changes import actual_tables, describe, unfinished_parts
+from partita.evolution.targets import design_facts
 from partita.plan.design import CounterBuild, Design
+from partita.plan.effects import OWNER
 from partita.plan.items import key_text
 from partita.plan.table_definitions import differences
-from partita.store.design_records import fetch_designs
+from partita.store.design_records import fetch_designs, mismatches
 from partita.store.item_reads import fetch_items
 from partita.store.store import Store
 
@@ -57,59 +64,121 @@ class Diagnosis(msgspec.Struct):
         return not self.findings
 
 
-def diagnose(db: Store, *, repair: bool = False, progress: Callable[[int], None] = lambda _: None) -> Diagnosis:
-    """Compares all items of a store with its design; with `repair`, repairs what it can."""
-    return _Doctor(db, repair, progress).run()
+def diagnose(
+    db: Store,
+    *,
+    repair: bool = False,
+    progress: Callable[[int], None] = lambda _: None,
+    items_per_second: float | None = None,
+) -> Diagnosis:
+    """Compares all items of a store with its design; with `repair`, repairs what it can.
+
+    MigrationBlocked where data is to be repaired that does not have the design, or to which one is being applied.
+    """
+    return _Doctor(db, repair, progress, items_per_second).run()
 
 
 class _Doctor:
-    def __init__(self, db: Store, repair: bool, progress: Callable[[int], None]) -> None:
+    def __init__(
+        self, db: Store, repair: bool, progress: Callable[[int], None], items_per_second: float | None
+    ) -> None:
         self.db = evolution_store(db)
         self._repair = repair
         self._progress = progress
+        self._rate = items_per_second
         self._uniques = unique_values(db.design)
         self._orphans = OrphanedGuards(self.db, self._uniques)
         self.found = Diagnosis()
 
     def run(self) -> Diagnosis:
+        is_settled = self._examine_design()
         for table in actual_tables(self.db):
             description = describe(self.db, table)
             if description is None:
                 self.found.add("tables", f"{table.name} does not exist")
                 return self.found
+            for unfinished in unfinished_parts(description):
+                self.found.add("tables", unfinished)
             for difference in differences(table, description):
                 self.found.add("tables", f"{table.name}: {difference.sentence}")
-        counting = self._is_counting()
         totals = CounterTotals(self.db.design, _all_counters(self.db.design))
         result = PageResult()
         for page in self._pages():
             totals.add(page)
-            self._examine(page, result, counting=counting)
+            self._examine(page, result, counting=not is_settled)
         self.found.repaired += result.written
-        for each in sorted(totals.wrong(self.db)):
-            self.found.add("wrong counters", each)
-        if self._repair and totals.wrong_counters:
-            done = apply_design(self.db, counting=sorted(totals.wrong_counters))
-            self.found.repaired += done.counters_set
+        if is_settled:
+            self._examine_counters(totals)
         for conflict in result.conflicts:
             self.found.add("conflicts", conflict)
         return self.found
 
-    def _is_counting(self) -> bool:
-        """Whether counters are being counted: their marks are not leftovers then."""
+    def _examine_design(self) -> bool:
+        """Whether no design is being applied; the differences between the recorded design and this one are reported."""
         names = [self.db.table_name(table) for table in self.db.design.tables]
         records = self.db.run_flow(fetch_designs(self.db.context, names))
-        return any(each.state != "public" for each in records.values())
+        is_settled = all(each.state == "public" for each in records.values())
+        facts = design_facts(self.db)
+        found = (mismatch for name, each in records.items() for mismatch in mismatches(each.facts, facts[name]))
+        reasons = [f"the data has another design: {each}" for each in found]
+        if not is_settled:
+            reasons.append("a design is being applied to the data: finish it first")
+        for each in reasons:
+            self.found.add("design", each)
+        if self._repair and reasons:
+            raise MigrationBlocked(self.db.design.name, reasons)
+        return is_settled
+
+    def _examine_counters(self, totals: CounterTotals) -> None:
+        """The counters that differ from their children; those are counted again.
+
+        One that programs leave alone has to be wrong in two passes, another one by the same amount in three.
+        """
+        suspects = totals.wrong(self.db)
+        passes = 1
+        while suspects and passes < 3 and not (passes == 2 and all(each.is_still for each in suspects)):
+            before = {each.same_difference: each.is_still for each in suspects}
+            again = CounterTotals(self.db.design, _all_counters(self.db.design))
+            for page in self._pages():
+                again.add(page)
+            passes += 1
+            suspects = [
+                msgspec.structs.replace(each, is_still=each.is_still and before[each.same_difference])
+                for each in again.wrong(self.db)
+                if each.same_difference in before
+            ]
+        for each in sorted(map(str, suspects)):
+            self.found.add("wrong counters", each)
+        if self._repair and suspects:
+            self._count_again({each.name for each in suspects}, totals.uncertain)
+
+    def _count_again(self, counters: set[str], uncertain: set[str]) -> None:
+        for each in sorted(counters & uncertain):
+            self.found.add("not repaired", f"{each}: some of the items that it counts cannot be read")
+        if counters <= uncertain:
+            return
+        try:
+            done = count_again(self.db, sorted(counters - uncertain), self._rate)
+        except MigrationBlocked as blocked:
+            for reason in blocked.reasons:
+                self.found.add("not repaired", reason)
+        else:
+            self.found.repaired += done.counters_set
 
     def _pages(self) -> Iterator[ScannedPage]:
+        self.found.items = 0
+        limit = PAGE if self._rate is None else max(1, min(PAGE, int(self._rate * SLICE)))
         for table in self.db.design.tables:
             start: Item | None = None
             while True:
-                request = scan_request(table, start, limit=500)
+                begun = time.monotonic()
+                request = scan_request(table, start, limit=limit)
                 page = self.db.run_flow(fetch_page(self.db.context, self.db.design, {}, request, table))
                 self.found.items += len(page.items)
                 self._progress(self.found.items)
                 yield page
+                if self._rate is not None:
+                    self.db.sleep(max(0.0, len(page.items) / self._rate - (time.monotonic() - begun)))
                 start = page.next_key
                 if start is None:
                     break
@@ -145,6 +214,7 @@ class _Doctor:
             second = float(each.item.get(each.table.ttl, {"N": "0"}).get("N", "0"))
             if self.db.now().timestamp() - second > EXPIRED_FOR.total_seconds():
                 self.found.add("expired items not deleted", each.name)
+                self.found.repaired += self._repair and delete_if_unchanged(self.db, each, each.table.ttl)
 
     def _examine_guard(self, each: PageItem) -> None:
         """A guard whose owner does not exist, or does not hold the value (any more), keeps it from everybody."""
@@ -152,7 +222,7 @@ class _Doctor:
         if is_known and not self._orphans.is_orphaned(each):
             return
         self.found.add("orphaned guards", key_text(each.key))
-        if self._repair and (self._orphans.delete(each) if is_known else delete_guard(self.db, each)):
+        if self._repair and (self._orphans.delete(each) if is_known else delete_if_unchanged(self.db, each, OWNER)):
             self.found.repaired += 1
 
     def _examine_parents(self, page: ScannedPage) -> None:

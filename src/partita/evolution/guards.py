@@ -19,6 +19,7 @@ from partita.plan.items import GUARD, key_text
 from partita.plan.races import Raced
 from partita.store.execution import execute
 from partita.store.item_reads import fetch_item
+from partita.store.transact_get import fetch_at_one_moment
 
 UniqueValue = tuple[str, str]
 """An entity, and the name of a unique value of it."""
@@ -44,8 +45,16 @@ class OrphanedGuards:
         self._models = {model.name: model for model in db.design.models}
 
     def is_orphaned(self, guard: PageItem) -> bool:
-        """Whether the owner of a guard does not exist or does not hold the value."""
-        return self._deletion(guard) is not None
+        """Whether the owner of a guard does not exist or does not hold the value, when both are read at one moment."""
+        of = unique_value_of(guard, self._uniques)
+        if of is None or self._deletion(guard) is None:
+            return False
+        model = self._models[of[0]]
+        keys = [(guard.table.name, guard.key), (guard.table.name, guard.item[OWNER]["M"])]
+        now, owner = self._db.run_flow(fetch_at_one_moment(self._db.context, keys, model.name))
+        if now is None or msgspec.json.decode(now).get(OWNER) != guard.item[OWNER]:
+            return False
+        return not self._is_held(guard, model, of[1], None if owner is None else msgspec.json.decode(owner))
 
     def delete(self, guard: PageItem) -> bool:
         """Deletes a guard, if it is orphaned, and its owner does not change meanwhile."""

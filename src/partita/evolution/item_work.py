@@ -209,7 +209,8 @@ def _own_actions(
     table, name = model.table.name, model.name
     if stored.is_moved:
         seen = tuple(_unchanged(model, item, each) for each in item if each not in model.table.key_names)
-        yield ItemAction("delete", table, stored.key, name, clauses=(_exists(model), *seen, _unmarked(model, item)))
+        fence = (_exists(model), *seen, _unmarked(model, item))
+        yield ItemAction("delete", table, stored.key, name, clauses=fence, at_old_key=True)
         new_key = key_in_item(model, stored.wanted)
         free = Clause(is_free(model, now), lambda _: AlreadyExists(name, key_parts(model, stored.values)))
         yield ItemAction("put", table, new_key, name, item=stored.wanted | mark, clauses=(free,))

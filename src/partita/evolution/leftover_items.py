@@ -29,7 +29,7 @@ def remove_leftovers(db: EvolutionStore, pages: Iterable[ScannedPage]) -> int:
         done += sum(is_made or _remove(db, each) for each, is_made in zip(updates, made, strict=True))
         for each in page.items:
             if each.is_guard and unique_value_of(each, uniques) is None:
-                done += delete_guard(db, each)
+                done += delete_if_unchanged(db, each, OWNER)
     return done
 
 
@@ -45,14 +45,14 @@ def _remove(db: EvolutionStore, update: ItemUpdate) -> bool:
     return _sent(db, request)
 
 
-def delete_guard(db: EvolutionStore, each: PageItem) -> bool:
-    """Deletes a guard, if it still names the same owner."""
+def delete_if_unchanged(db: EvolutionStore, each: PageItem, attribute: str) -> bool:
+    """Deletes an item, if an attribute has still the value that was read: the owner of a guard, or a TTL."""
     request = wire.DeleteItem(
         table_name=each.table.name,
         key=each.key,
-        condition_expression="#o = :owner",
-        expression_attribute_names={"#o": OWNER},
-        expression_attribute_values={":owner": each.item[OWNER]},
+        condition_expression="#a = :value",
+        expression_attribute_names={"#a": attribute},
+        expression_attribute_values={":value": each.item[attribute]},
     )
     return _sent(db, request)
 

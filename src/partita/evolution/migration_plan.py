@@ -8,7 +8,13 @@ from partita.evolution.costs import prices
 from partita.evolution.evolution_store import EvolutionStore, evolution_store
 from partita.evolution.programs import ObservedPrograms
 from partita.evolution.survey import Survey, survey
-from partita.evolution.table_changes import actual_tables, describe, missing_settings, superfluous_indexes
+from partita.evolution.table_changes import (
+    actual_tables,
+    describe,
+    missing_settings,
+    superfluous_indexes,
+    unfinished_parts,
+)
 from partita.evolution.targets import Target, target_of
 from partita.plan.design import CounterBuild
 from partita.plan.table_definitions import differences
@@ -96,6 +102,7 @@ def _table_changes(db: EvolutionStore) -> tuple[list[str], list[str]]:
                 tables.append(f"create {each.sentence.removesuffix(' is missing')}")
             elif not any(name in each.sentence.split() for name in superfluous):
                 blocked.append(each.sentence)
+        tables += [f"wait: {each}" for each in unfinished_parts(description)]
         tables += missing_settings(db, table)
         tables += [f"drop index {name}, at the end" for name in sorted(superfluous)]
     return tables, blocked

@@ -181,14 +181,14 @@ def check_records(design: str, facts: Mapping[str, Facts], records: Mapping[str,
             continue
         if record.state != "backfilling" and are_compatible(mine, record.facts):
             continue  # the earlier design, while programs of both may work
-        found += _sentences(record.facts, mine)
+        found += mismatches(record.facts, mine)
         is_older = is_older or digest(mine) in record.earlier or record.state == "backfilling"
     if found:
         raise DesignMismatch(design, found, is_older=is_older)
 
 
-def _sentences(recorded: Facts, mine: Facts) -> list[str]:
-    """The differences that matter, of data and design."""
+def mismatches(recorded: Facts, mine: Facts) -> list[str]:
+    """The differences that matter between the design of data and another one, in words."""
     names = {each.fact for each in (*lacks(recorded, mine), *lacks(mine, recorded))}
     return [str(each) for each in fact_differences(recorded, mine) if each.fact in names]
 

@@ -48,8 +48,13 @@ def create_tables(context: StoreContext, design: Design) -> Flow[list[Difference
 
 def activate(context: StoreContext, table: Table) -> Flow[list[Difference]]:
     """Waits for a table and makes its settings; returns those that the backend does not have."""
-    left: list[Difference] = []
     yield from active_table(context, table.name)
+    return (yield from make_settings(context, table))
+
+
+def make_settings(context: StoreContext, table: Table) -> Flow[list[Difference]]:
+    """Makes the settings of a table that can be used; returns those that the backend does not have."""
+    left: list[Difference] = []
     for request in settings(table):
         try:
             yield from send_idempotent(context, request)

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from partita.design.reads import Get
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.exceptions import TransactionCanceledException
-from partita.dynamodb.responses import TransactGetItemsOutput
 from partita.dynamodb.values import Item
 from partita.errors import InvalidTransaction
 from partita.plan.items import old_keys
@@ -31,9 +32,8 @@ def fetch_together(context: StoreContext, calls: Sequence[Get[Any]]) -> Flow[tup
         raise InvalidTransaction(f"{len(distinct)} gets; a transaction has at most {most}")
     if not distinct:
         return ()
-    gets = [wire.TransactGetItem(get=wire.Get(table_name=place[0], key=key)) for place, key in distinct.items()]
-    reply = yield from _send(context, wire.TransactGetItems(transact_items=gets), calls[0].read.name)
-    found = dict(zip(distinct, (each.item for each in reply.responses or ()), strict=True))
+    asked = [(place[0], key) for place, key in distinct.items()]
+    found = dict(zip(distinct, (yield from fetch_at_one_moment(context, asked, calls[0].read.name)), strict=True))
     now = now_seconds(context)
     results = []
     for plan, call, several in zip(plans, calls, keys, strict=True):
@@ -52,11 +52,15 @@ def _places(plan: Plan, call: Get[Any]) -> dict[ItemIdentity, Item]:
     return {item_identity(plan.table, each): each for each in (key, *others)}
 
 
-def _send(context: StoreContext, request: wire.TransactGetItems, name: str) -> Flow[TransactGetItemsOutput]:
-    """The reply; a get that meets a write of the same item is sent again."""
+def fetch_at_one_moment(
+    context: StoreContext, keys: Sequence[tuple[str, Item]], name: str
+) -> Flow[list[msgspec.Raw | None]]:
+    """Items by table and key, None for those that do not exist; a get that meets a write of an item is sent again."""
+    gets = [wire.TransactGetItem(get=wire.Get(table_name=table, key=key)) for table, key in keys]
     for attempt in range(ATTEMPTS):
         try:
-            return (yield from send_idempotent(context, request))
+            reply = yield from send_idempotent(context, wire.TransactGetItems(transact_items=gets))
+            return [each.item for each in reply.responses or ()]
         except TransactionCanceledException as error:
             if any(each.get("Code") not in ("None", "TransactionConflict") for each in error.reasons):
                 raise
