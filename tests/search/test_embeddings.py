@@ -3,23 +3,33 @@
 import asyncio
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from partita import (
     AsyncStore,
+    Change,
     ConfigurationError,
     Consumer,
     ConsumerAdministration,
+    Deleted,
     DesignError,
+    EmbeddingRejected,
     Embeddings,
+    HandlerTransaction,
+    NoReply,
     NotFound,
     Store,
+    StoreError,
     connect,
     settle,
 )
+from partita.consumers.batch_runner import runner_of
+from partita.consumers.catching_up import catch_up
+from partita.consumers.handler_transaction import TakenOver
+from partita.embeddings import Embedder, Purpose
 from partita.search.embedding_migration import EmbeddingMigration, ModelProgress
 from partita.system import System
 from tests.search.meanings import NEW, OLD, Meaning, Part, WordModel, declared, design, found, part
@@ -131,6 +141,168 @@ def test_text_that_cannot_be_embedded_prevents_the_switch(db: Store) -> None:
     assert found(db, both, "77")[0] == "x"
 
 
+def test_model_that_was_given_up_and_cleaned_is_built_again(db: Store) -> None:
+    settle(db, *declared(OLD).consumers)
+    both = declared(NEW, OLD)
+    EmbeddingMigration(db, both).build(ignore)
+    assert EmbeddingMigration(db, declared(OLD)).clean() == 5
+    assert migrate(db, both) == "old/1"
+    assert found(db, both, "3") == ["3", "4", "2", "1", "0"]
+
+
+def test_interrupted_clean_leaves_nothing_that_looks_complete(db: Store) -> None:
+    settle(db, *declared(OLD).consumers)
+    both = declared(NEW, OLD)
+    EmbeddingMigration(db, both).build(ignore)
+
+    def interrupt(deleted: int) -> None:
+        if deleted == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        EmbeddingMigration(db, declared(OLD)).clean(interrupt)
+    with pytest.raises(ConfigurationError, match="not complete"):
+        EmbeddingMigration(db, both).switch()
+    migrate(db, both)
+    assert found(db, both, "3") == ["3", "4", "2", "1", "0"]
+
+
+def test_consumer_that_begins_anew_keeps_no_vector_of_a_deleted_text(db: Store) -> None:
+    settle(db, *declared(OLD).consumers)
+    both = declared(NEW, OLD)
+    settle(db, *both.consumers)
+    ConsumerAdministration(db, "meanings new/1").forget()  # as it is advised where changes have expired
+    db.delete(part("3"))
+    settle(db, *declared(OLD).consumers)
+    migrate(db, both)
+    assert found(db, both, "3") == ["4", "2", "1", "0"]
+    assert found(db, declared(OLD), "3") == ["4", "2", "1", "0"]
+
+
+def test_process_that_was_overtaken_deletes_no_new_vectors(db: Store) -> None:
+    both = declared(NEW, OLD)
+    settle(db, *both.consumers)
+    ConsumerAdministration(db, "meanings new/1").forget()
+    consumer = both.consumer_of("new/1")
+    vectors = both.vectors
+
+    def slowly(store: Store) -> Iterator[object]:
+        for number, each in enumerate(list(vectors(store))):
+            if number == 4:
+                both.vectors = vectors  # type: ignore[method-assign]
+                settle(db, consumer)  # another process
+            yield each
+
+    both.vectors = slowly  # type: ignore[assignment,method-assign]
+    with pytest.raises(TakenOver):
+        consumer.prepare(db)
+    migrate(db, both)
+    assert found(db, both, "3") == ["3", "4", "2", "1", "0"]
+
+
+def test_migration_stops_where_its_consumer_is_paused(db: Store) -> None:
+    settle(db, *declared(OLD).consumers)
+    both = declared(NEW, OLD)
+    administration = ConsumerAdministration(db, "meanings new/1")
+
+    def pause(_: object) -> None:
+        administration.pause()
+
+    with pytest.raises(ConfigurationError, match="is paused; run partita consumers resume"):
+        EmbeddingMigration(db, both).build(pause)
+    administration.resume()
+    assert migrate(db, both) == "old/1"
+
+
+def test_taken_over_consumer_is_waited_for(db: Store) -> None:
+    settle(db, *declared(OLD).consumers)
+    both = declared(NEW, OLD)
+    runners = []
+
+    def overtake(_: object) -> None:
+        runners.append(runner_of(db, both.consumer_of("new/1")))
+        runners[-1].take_over()
+        db.create(Part(part_id="9", name="9"))
+
+    assert catch_up(db, both.consumer_of("new/1"), overtake) is False
+    runners[-1].close()
+    assert migrate(db, both) == "old/1"
+
+
+class Failing(WordModel):
+    """A service that can be out of order, and has a text that it never answers for."""
+
+    def __init__(self) -> None:
+        super().__init__("new/1", flipped=True)
+        self.is_down = False
+
+    def vectors(self, texts: Sequence[str], purpose: Purpose) -> list[list[float]]:
+        if self.is_down:
+            raise EmbeddingRejected("http://embeddings", 401, "the key has expired")
+        if "13" in texts:
+            raise NoReply("http://embeddings", "timed out", perhaps_executed=True)
+        return super().vectors(texts, purpose)
+
+
+def test_service_that_is_down_delays_texts_and_gives_none_up(db: Store) -> None:
+    settle(db, *declared(OLD).consumers)
+    service = Failing()
+    both = declared(service, OLD)
+    service.is_down = True
+    for _ in range(20):
+        with pytest.raises(StoreError, match="401: the key has expired"):
+            EmbeddingMigration(db, both).build(ignore)
+        db.context.clock.now += timedelta(minutes=10)  # type: ignore[attr-defined]
+    status = ConsumerAdministration(db, "meanings new/1").status()
+    assert (status.parked, status.dead_letters) == (0, 0)
+    service.is_down = False
+    assert migrate(db, both) == "old/1"
+    assert found(db, both, "3")[0] == "3"
+
+
+def test_text_that_a_service_never_answers_for_delays_no_other(db: Store) -> None:
+    db.create(Part(part_id="13", name="13"))
+    both = declared(Failing(), OLD)
+    settle(db, *both.consumers)
+    assert ConsumerAdministration(db, "meanings new/1").status().parked == 1
+    assert sorted(each.part_id for each in db.scan(Meaning) if each.model == "new/1") == ["0", "1", "2", "3", "4"]
+
+
+def test_async_handlers_wait_for_their_service_too(db: Store) -> None:
+    service = Failing()
+    both = Embeddings("meanings", Meaning, embedder=service)
+
+    @both.on(Part)
+    async def embed(change: Change[Part], t: HandlerTransaction, embedder: Embedder) -> None:
+        assert not isinstance(change, Deleted)
+        (found,) = await embedder.embed_async([change.after.name])
+        t.put(Meaning(part_id=change.after.part_id, model=found.model, vector=list(found.vector)))
+
+    service.is_down = True
+    with pytest.raises(StoreError, match="the key has expired"):
+        settle(db, *both.consumers)
+    service.is_down = False
+    settle(db, *both.consumers)
+    assert len(list(db.scan(Meaning))) == 5
+
+
+def test_two_migrations_at_once_change_the_model_once(db: Store) -> None:
+    settle(db, *declared(OLD).consumers)
+    both = declared(NEW, OLD)
+    one, other = EmbeddingMigration(db, both), EmbeddingMigration(db, both)
+    one.build(ignore)
+    progress = other.progress
+
+    def meanwhile() -> list[ModelProgress]:
+        one.switch()
+        return progress()
+
+    other.progress = meanwhile  # type: ignore[method-assign]
+    with pytest.raises(ConfigurationError, match="somebody else has changed the model"):
+        other.switch()
+    assert other.switch() == "new/1"
+
+
 def test_searches_are_right_at_any_step_of_a_migration(db: Store) -> None:
     """Writes, builds and programs of three versions in any order: each search finds exactly the embedded parts."""
     chance = random.Random(5)
@@ -173,6 +345,13 @@ def test_async_programs_read_the_same_model(db: Store) -> None:
     settle(db, *both.consumers)
     migrate(db, both)
     assert asyncio.run(both.embedder_async(asynchronous)) is NEW
+
+
+def test_model_whose_vectors_fit_nowhere_is_rejected() -> None:
+    three = WordModel("three/1")
+    three.dimensions = 3
+    with pytest.raises(DesignError, match=r"'three/1' has 3 dimensions, but the vectors of its entities \[2\]"):
+        declared(OLD, three)
 
 
 def test_key_without_the_model_is_rejected() -> None:

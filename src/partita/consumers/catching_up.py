@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 from partita.consumers.batch_runner import runner_of
 from partita.consumers.consumer import Consumer
+from partita.consumers.handler_transaction import TakenOver
 from partita.consumers.leases import LeaseHolder
 from partita.store.store import Store
 
 
 def catch_up(db: Store, consumer: Consumer, progress: Callable[[int], None] = lambda handled: None) -> bool:
-    """Runs a consumer until it has nothing to do; False at once if another process runs it, or it is paused.
+    """Runs a consumer until it has nothing to do; False as soon as another process runs it, or it is paused.
 
     `progress` receives the number of items and changes read so far.
     """
@@ -21,10 +22,13 @@ def catch_up(db: Store, consumer: Consumer, progress: Callable[[int], None] = la
         runner.take_over()
         handled = 0
         while done := runner.step():
-            lease.hold()
             handled += done
             progress(handled)
+            if not lease.hold(look=True):
+                return False
         return True
+    except TakenOver:  # a step has taken longer than the lease
+        return False
     finally:
         runner.close()
         lease.release()

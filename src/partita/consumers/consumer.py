@@ -8,7 +8,7 @@ def shipped(change: Change[Order], t: Transaction) -> None: ...
 
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, overload
 
 import msgspec
 
@@ -16,6 +16,9 @@ from partita.consumers.entity_changes import Change
 from partita.consumers.handler_transaction import HandlerTransaction
 from partita.design.models import Model, model_of
 from partita.errors import DesignError, InvalidValue
+
+if TYPE_CHECKING:
+    from partita.store.store import Store
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -155,6 +158,9 @@ class Consumer:
                 'write Table(..., stream="NEW_AND_OLD_IMAGES")',
             )
         return model
+
+    def prepare(self, db: "Store") -> None:
+        """Called whenever a process begins to run it, before it notes where it begins."""
 
     def handlers_of(self, model: Model) -> list[Handler]:
         return [each for each in self.handlers if model in each.models]

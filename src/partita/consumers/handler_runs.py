@@ -14,7 +14,7 @@ from typing import TypeVar
 from partita.consumers.causes import ConsumerCauses
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Delivery
-from partita.consumers.handler_transaction import DatabaseUnavailable, HandlerTransaction, ReadChanged, TakenOver
+from partita.consumers.handler_transaction import HandlerTransaction, ReadChanged, TakenOver, Unavailable
 from partita.errors import InvalidTransaction, RetriesExhausted
 from partita.store.coroutine_runner import CoroutineRunner
 
@@ -55,7 +55,7 @@ class HandlerRuns:
     def attempt(self, delivery: Delivery, commit: Callable[[HandlerTransaction], None]) -> BaseException | None:
         """Runs the handlers and commits; again while what they read changes. Returns the error of a failure.
 
-        DatabaseUnavailable is raised: it is not the handler's failure, and says nothing about other changes.
+        Unavailable is raised: it is not the handler's failure, and says nothing about other changes.
         """
         try:
             for attempt in range(MAX_RUNS):
@@ -66,7 +66,7 @@ class HandlerRuns:
                     self._db.wait_after(attempt)
                     continue
                 return None
-        except (TakenOver, DatabaseUnavailable):
+        except (TakenOver, Unavailable):
             raise
         except FAILURES as error:  # the change is tried again later
             return error

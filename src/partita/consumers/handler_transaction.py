@@ -51,11 +51,15 @@ class ReadChanged(StoreError):
         super().__init__(f"{entity} has changed since the handler read it")
 
 
-class DatabaseUnavailable(StoreError):
-    """The database does not answer, or rejects requests for now: not a failure of the handler."""
+class Unavailable(StoreError):
+    """Something that every change needs does not answer, or rejects requests for now: not a failure of the handler."""
 
     def __init__(self, reason: BaseException) -> None:
         super().__init__(str(reason) or type(reason).__name__)
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database does not answer, or rejects requests for now."""
 
 
 class TakenOver(PartitaError):

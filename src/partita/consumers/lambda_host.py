@@ -19,7 +19,7 @@ from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Delivery, Recognition
 from partita.consumers.handler_runs import FAILURES, HandlerRuns
-from partita.consumers.handler_transaction import DatabaseUnavailable, HandlerTransaction, TakenOver
+from partita.consumers.handler_transaction import HandlerTransaction, TakenOver, Unavailable
 from partita.consumers.parking import Parking
 from partita.consumers.shards import check_host
 from partita.consumers.state import ItemProgress, TableProgress
@@ -171,7 +171,7 @@ class LambdaHost:
                     effects = self._runs.run(each)
                 except FAILURES as failure:
                     # Earlier changes that are not committed yet may be what it missed: then it runs again.
-                    is_final = whole.is_empty and not isinstance(failure, DatabaseUnavailable)
+                    is_final = whole.is_empty and not isinstance(failure, Unavailable)
                     error = failure if is_final else None
                     break
                 if whole.size + effects.size >= MAX_ACTIONS or not whole.include(effects):
@@ -216,7 +216,7 @@ class LambdaHost:
         try:
             if error is None:
                 error = self._runs.attempt(delivery, lambda whole: self._finish(whole, delivery, progress))
-        except DatabaseUnavailable as unavailable:  # the progress tells later whether it was applied
+        except Unavailable as unavailable:  # the progress tells later whether it was applied
             _log.warning("consumer %s: %s is sent again: %s", self._consumer.name, delivery.change.id, unavailable)
             return False
         if error is None:

@@ -18,7 +18,7 @@ from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Checkpoint, Delivery, Recognition, written_at
 from partita.consumers.faults import ConsumerFaults
 from partita.consumers.handler_runs import HandlerRuns
-from partita.consumers.handler_transaction import DatabaseUnavailable, HandlerTransaction, TakenOver
+from partita.consumers.handler_transaction import HandlerTransaction, TakenOver, Unavailable
 from partita.consumers.initial_scan import TableScans
 from partita.consumers.parking import Parking, describe
 from partita.consumers.shards import OpenShard, TableShards
@@ -83,6 +83,7 @@ class ConsumerRunner:
 
     def take_over(self) -> None:
         """Begins where the consumer stands; from now on, no other process can move it."""
+        self.consumer.prepare(self.db)
         for table in self._tables:
             table.shards.take_over()
             since = table.shards.progress.replay_since
@@ -226,7 +227,7 @@ class ConsumerRunner:
             return
         try:
             checkpoint.commit(batch.whole, batch.deliveries)
-        except (TakenOver, DatabaseUnavailable):
+        except (TakenOver, Unavailable):
             raise
         except PartitaError:
             self._check_running()
@@ -239,7 +240,7 @@ class ConsumerRunner:
 
     def _handle_alone(self, checkpoint: Checkpoint, delivery: Delivery, error: BaseException | None = None) -> None:
         """Commits one change, or parks it: behind another change of its item, or after a failure."""
-        if isinstance(error, DatabaseUnavailable):
+        if isinstance(error, Unavailable):
             raise error
         if error is None and not self.parking.holds(delivery.item):
             error = self._runs.attempt(delivery, lambda whole: checkpoint.commit(whole, [delivery]))

@@ -11,8 +11,10 @@ Each model has a consumer of its own, which starts from a scan, and vectors of i
 by side. One item says which of them searches use; `partita embeddings migrate` changes it once the next is complete.
 """
 
+import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+import random
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 from weakref import WeakKeyDictionary
 
@@ -21,10 +23,19 @@ from partita.consumers.consumer import Consumer
 from partita.consumers.consumer_group import ConsumerGroup
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.entity_changes import Change
-from partita.consumers.handler_transaction import HandlerTransaction
+from partita.consumers.handler_transaction import HandlerTransaction, ReadChanged, TakenOver, Unavailable
 from partita.design.models import model_of
+from partita.design.vector_values import VectorCodec
 from partita.embeddings.embedder import Embedder
-from partita.errors import AlreadyExists, ConfigurationError, DesignError, TableNotFound
+from partita.errors import (
+    AlreadyExists,
+    ConfigurationError,
+    DesignError,
+    NoReply,
+    PartitaError,
+    ServiceRejected,
+    TableNotFound,
+)
 from partita.store.async_store import AsyncStore
 from partita.store.store import Store
 
@@ -36,6 +47,13 @@ B = TypeVar("B")
 C = TypeVar("C")
 AnyChange = TypeVar("AnyChange")
 Outcome = TypeVar("Outcome", None, Awaitable[None])
+
+_SERVICE_ERRORS = (NoReply, ServiceRejected, ConfigurationError)
+_TOGETHER = 50  # vectors that are deleted in a transaction
+
+
+class EmbedderUnavailable(Unavailable):
+    """The service that embeds texts does not answer, or rejects all of them."""
 
 
 class EmbeddingDecorator(Protocol, Generic[AnyChange]):
@@ -50,8 +68,36 @@ class EmbeddingConsumer(Consumer):
     """The consumer of one model of embeddings."""
 
     def __init__(self, embeddings: "Embeddings", model: str, parallel: int) -> None:
-        super().__init__(f"{embeddings.name} {model}", start="scan", parallel=parallel)
+        super().__init__(embeddings.consumer_name(model), start="scan", parallel=parallel)
         self.embeddings = embeddings
+        self.model = model
+
+    def prepare(self, db: Store) -> None:
+        """Deletes the vectors of the model if it begins anew: nobody knows which of their texts exist still."""
+        if any(db(state.table_progresses(self.name), consistent=True)):
+            return
+        old: list[Any] = []
+        for each in self.embeddings.vectors(db):
+            if self.embeddings.model_of(each) == self.model:
+                old.append(each)
+            if len(old) == _TOGETHER:
+                self._delete(db, old)
+                old = []
+        self._delete(db, old)
+
+    def _delete(self, db: Store, vectors: Sequence[Any]) -> None:
+        """Deletes vectors while nothing is stored of the consumer; TakenOver if another process has begun meanwhile."""
+        whole = HandlerTransaction(ConsumerStore(db))
+        for table in self.tables:
+            if whole.get(state.table_progress(self.name, table)) is not None:
+                raise TakenOver(self.name)
+        for each in vectors:
+            model = model_of(type(each))
+            whole._delete(model, {name: getattr(each, name) for name in model.key.fields}, None)
+        try:
+            whole.commit()
+        except ReadChanged:
+            raise TakenOver(self.name) from None
 
 
 class Embeddings(ConsumerGroup):
@@ -88,6 +134,8 @@ class Embeddings(ConsumerGroup):
         self.embedders = {each.model: each for each in (embedder, *was)}
         if len(self.embedders) <= len(was):
             raise DesignError(where, "two embedders have the same model", "name each model once")
+        for one in self.embedders.values():
+            _check_dimensions(where, entities, one)
         self._consumers = {each: EmbeddingConsumer(self, each, parallel) for each in self.embedders}
         self._recorded: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
@@ -101,6 +149,18 @@ class Embeddings(ConsumerGroup):
 
     def consumer_of(self, model: str) -> Consumer:
         return self._consumers[model]
+
+    def consumer_name(self, model: str) -> str:
+        """The name of the consumer of a model, declared or not."""
+        return f"{self.name} {model}"
+
+    def vectors(self, db: Store) -> Iterator[Any]:
+        """The stored vectors of all models, by a scan."""
+        return db.scan(*self.entities)
+
+    def model_of(self, vector: Any) -> str:
+        """The model of a stored vector."""
+        return str(getattr(vector, self.model_attribute))
 
     @overload
     def on(self, a: type[A], /) -> EmbeddingDecorator[Change[A]]: ...
@@ -123,13 +183,21 @@ class Embeddings(ConsumerGroup):
 
             async def run_async(change: Any, t: HandlerTransaction) -> None:
                 self._record(t)
-                await function(change, t, embedder)
+                try:
+                    await function(change, t, embedder)
+                except _SERVICE_ERRORS as error:
+                    await asyncio.to_thread(_check_answers, embedder, error)
+                    raise
 
             return _named_as(function, run_async)
 
         def run(change: Any, t: HandlerTransaction) -> None:
             self._record(t)
-            function(change, t, embedder)
+            try:
+                function(change, t, embedder)
+            except _SERVICE_ERRORS as error:
+                _check_answers(embedder, error)
+                raise
 
         return _named_as(function, run)
 
@@ -187,6 +255,26 @@ def record_model(db: Store, embeddings: Embeddings) -> "SearchedModel":
         return store.create(state.SearchedModel(name=embeddings.name, model=model, since=store.now()))
     except AlreadyExists:
         return store.one(get, consistent=True)
+
+
+def _check_dimensions(where: str, entities: Sequence[type[Any]], embedder: Embedder) -> None:
+    """Rejects a model whose vectors fit into none of the entities: each text would fail, one by one."""
+    codecs = [each.codec for entity in entities for each in model_of(entity).attributes.values()]
+    known = sorted({each.dimensions for each in codecs if isinstance(each, VectorCodec)})
+    if known and embedder.dimensions not in known:
+        wrong = f"{embedder.model!r} has {embedder.dimensions} dimensions, but the vectors of its entities {known}"
+        raise DesignError(where, wrong, "pass an entity with vectors of these dimensions, too")
+
+
+def _check_answers(embedder: Embedder, error: PartitaError) -> None:
+    """Raises EmbedderUnavailable if the embedder fails for any text, and not only for that of a change.
+
+    The text is new each time, since a cache would answer for a known one.
+    """
+    try:
+        embedder.embed_one(str(random.getrandbits(48)))
+    except _SERVICE_ERRORS:
+        raise EmbedderUnavailable(error) from error
 
 
 def _state_store(db: Store) -> Store:

@@ -9,6 +9,7 @@ Each step continues where it was interrupted: progress is that of the consumer, 
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 
 import msgspec
@@ -82,16 +83,8 @@ class EmbeddingMigration:
             return new
         if not self._current().is_complete:
             raise ConfigurationError(f"embeddings {self._embeddings.name}: the vectors of {new!r} are not complete")
-        get = state.searched_model(self._embeddings.name)
-        try:
-            with self._db.change(get, when=F.model == stored.model) as draft:
-                draft.model = new
-                draft.kept = [stored.model, *(each for each in stored.kept if each not in (new, stored.model))]
-                draft.since = self._db.now()
-        except ConditionFailed:
-            raise ConfigurationError(
-                f"embeddings {self._embeddings.name}: somebody else has changed the model meanwhile; run it again"
-            ) from None
+        kept = [stored.model, *(each for each in stored.kept if each not in (new, stored.model))]
+        self._store(stored, msgspec.structs.replace(stored, model=new, kept=kept, since=self._db.now()))
         return stored.model
 
     def clean(self, progress: Callable[[int], None] = lambda deleted: None) -> int:
@@ -105,27 +98,40 @@ class EmbeddingMigration:
                 f"embeddings {name}: the model has just been changed, and searches by the one before may still run; "
                 f"run it again in {left:.0f} s"
             )
-        for consumer in self._old_consumers(set(stored.kept) - set(declared)):
-            consumer.forget()  # an error if a program still runs it
-        with self._db.change(state.searched_model(name), when=F.model == stored.model) as draft:
-            draft.kept = [each for each in stored.kept if each in declared]
-        deleted, attribute = 0, self._embeddings.model_attribute
-        for each in self._db.scan(*self._embeddings.entities):
-            if getattr(each, attribute) not in declared:
-                deleted += self._db.delete(each) is not None
-                progress(deleted)
+        for model in sorted(set(stored.kept) - set(declared)):
+            self._forget(model)
+        self._store(stored, msgspec.structs.replace(stored, kept=[each for each in stored.kept if each in declared]))
+        forgotten: set[str] = set()
+        deleted = 0
+        for each in self._embeddings.vectors(self._db):
+            model = self._embeddings.model_of(each)
+            if model in declared:
+                continue
+            if model not in forgotten:  # one that was given up before searches used it
+                self._forget(model)
+                forgotten.add(model)
+            deleted += self._db.delete(each) is not None
+            progress(deleted)
         return deleted
 
-    def _old_consumers(self, models: set[str]) -> list[ConsumerAdministration]:
-        found = []
-        for model in sorted(models):
-            consumer = ConsumerAdministration(self._db, f"{self._embeddings.name} {model}")
-            try:
-                consumer.status()
-            except NotFound:
-                continue
-            found.append(consumer)
-        return found
+    def _store(self, before: state.SearchedModel, after: state.SearchedModel) -> None:
+        """Changes the stored model, if nobody else has done so."""
+        unchanged = (F.model == before.model) & (F.kept == before.kept)
+        try:
+            with self._db.change(state.searched_model(before.name), when=unchanged) as draft:
+                draft.model, draft.kept, draft.since = after.model, after.kept, after.since
+        except ConditionFailed:
+            raise ConfigurationError(
+                f"embeddings {before.name}: somebody else has changed the model meanwhile; run it again"
+            ) from None
+
+    def _forget(self, model: str) -> None:
+        """Forgets the consumer of a model before its vectors are deleted: declared again, it begins anew.
+
+        An error if a program runs it.
+        """
+        with suppress(NotFound):
+            ConsumerAdministration(self._db, self._embeddings.consumer_name(model)).forget()
 
     def _current(self) -> ModelProgress:
         return self.progress()[0]

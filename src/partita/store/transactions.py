@@ -115,16 +115,17 @@ class Transaction:
     def delete(self, call: Get[Any], *, when: Condition | None = None) -> None:
         """Deletes an entity, but not what it owns: that may not fit into a transaction."""
         plan = get_plan(call)
-        key = key_values(plan, call.arguments)
-        check_condition_names(plan.model, when)
-        self._claim("delete", plan.model, key)
-        old = bool(plan.model.old_keys)
+        self._delete(plan.model, key_values(plan, call.arguments), when)
+
+    def _delete(self, model: Model, key: dict[str, Any], when: Condition | None) -> None:
+        check_condition_names(model, when)
+        self._claim("delete", model, key)
+        old = bool(model.old_keys)
 
         def step(skip: SkippedItems, read: bool) -> Planning:
-            planned = planned_deletion(self._context, self._design, plan.model, key, when, skip, old=old)
-            actions, _ = yield from planned
+            actions, _ = yield from planned_deletion(self._context, self._design, model, key, when, skip, old=old)
             if not actions:
-                check_holds_for_nothing(plan.model, key, when)
+                check_holds_for_nothing(model, key, when)
             return actions
 
         self._add(step)
