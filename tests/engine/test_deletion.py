@@ -48,8 +48,9 @@ def places(folder: Path) -> set[str]:
     """Where bytes of the person are: the database file, files beside it, and spaces, also in compressed rows."""
     found = {path.name for path in folder.glob("engine.db*") if PERSON.encode() in path.read_bytes()}
     with closing(apsw.Connection(str(folder / "engine.db"))) as connection:
-        for (space,) in connection.execute("SELECT name FROM spaces").fetchall():
-            rows = connection.execute(f'SELECT coalesce(l.v, s.v) FROM "{space}" s LEFT JOIN large l ON l.id = s.v')
+        for space in [str(name) for (name,) in connection.execute("SELECT name FROM spaces")]:
+            values = f'SELECT coalesce(l.v, s.v) FROM "{space}" s LEFT JOIN large l ON l.id = s.v'
+            rows: Any = connection.execute(values).fetchall()
             if any(PERSON.encode() in _decompressed(value) for (value,) in rows):
                 found.add(space)
     return found
