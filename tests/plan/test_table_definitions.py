@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partita import Entity, Index, Store, Table, connect, prove
+from partita import Entity, Index, Store, Table, connect, plan_migration, prove
 from partita.dynamodb.requests import DeleteTable, DescribeContinuousBackups, DescribeTable, DescribeTimeToLive
 
 
@@ -76,6 +76,15 @@ def test_a_new_index_and_stream_are_added_to_a_table_that_exists(backend: Any) -
     ]
     assert later.create_tables() == []
     assert later.differences() == []
+
+
+def test_stream_with_other_images_cannot_be_changed(backend: Any) -> None:
+    opened(backend, table(stream="KEYS_ONLY")).create_tables()
+    forget_design(backend)
+    later = opened(backend, table(stream="NEW_IMAGE"))
+    said = "table things has no stream NEW_IMAGE, but KEYS_ONLY, which cannot be changed; first turn that one off"
+    assert [each.sentence for each in later.create_tables()] == [said]
+    assert plan_migration(later).blocked == [said]
 
 
 def test_difference_that_dynamodb_cannot_change_is_reported(backend: Any) -> None:

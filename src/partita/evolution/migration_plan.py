@@ -99,7 +99,7 @@ def _table_changes(db: EvolutionStore) -> tuple[list[str], list[str]]:
         superfluous = set(superfluous_indexes(table, description))
         for each in differences(table, description):
             if each.request is not None:
-                tables.append(f"create {each.sentence.removesuffix(' is missing')}")
+                tables.append(each.to_do)
             elif not any(name in each.sentence.split() for name in superfluous):
                 blocked.append(each.sentence)
         tables += [f"wait: {each}" for each in unfinished_parts(description)]

@@ -50,7 +50,7 @@ def change_tables(db: EvolutionStore, wait: TableWait) -> list[str]:
         while (missing := _missing(db, table, description)) is not None:
             assert missing.request is not None
             if _sent(db, missing.request):
-                done.append(missing.sentence.replace("is missing", "created"))
+                done.append(missing.done)
             description = _active(db, table.name, wait)
         db.run_flow(make_settings(db.context, table))
     return done

@@ -107,10 +107,12 @@ def _stream(table: Table) -> StreamSpecification | None:
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """A difference in words, and the request that removes it, where DynamoDB has one."""
+    """A difference in words; the request that removes it, where there is one, has words for before and afterwards."""
 
     sentence: str
     request: wire.Request[Any] | None = None
+    to_do: str = ""
+    done: str = ""
     is_unsupported: bool = False  # the backend does not have the setting, whatever is done
 
 
@@ -126,16 +128,30 @@ def differences(table: Table, found: TableDescription) -> Iterator[Difference]:
         if index.local:
             continue
         if held is None:
-            yield Difference(f"index {index.name} is missing", _add_index(table, index))
+            yield _missing(f"index {index.name}", _add_index(table, index))
         elif not _same_index(index, held):
             yield Difference(f"index {index.name} has another key or projection; give the design's index another name")
     for name in present:
         yield Difference(f"index {name} is not in the design")
     yield from _vector_differences(table, found)
+    yield from _stream_differences(table, (found.stream_specification or StreamSpecification()).stream_view_type)
+
+
+def _missing(name: str, request: wire.UpdateTable) -> Difference:
+    return Difference(f"{name} is missing", request, f"create {name}", f"{name} created")
+
+
+def _stream_differences(table: Table, view: str | None) -> Iterator[Difference]:
     wanted = _stream(table)
-    if wanted is not None and (found.stream_specification or StreamSpecification()).stream_view_type != table.stream:
-        request = wire.UpdateTable(table_name=table.name, stream_specification=wanted)
-        yield Difference(f"table {table.name} has no stream {table.stream}", request)
+    if wanted is None or view == table.stream:
+        return
+    sentence = f"table {table.name} has no stream {table.stream}"
+    if view is not None:
+        yield Difference(f"{sentence}, but {view}, which cannot be changed; first turn that one off")
+        return
+    request = wire.UpdateTable(table_name=table.name, stream_specification=wanted)
+    name = f"stream of table {table.name}"
+    yield Difference(sentence, request, f"set the {name} to {table.stream}", f"{name} set to {table.stream}")
 
 
 def _vector_differences(table: Table, found: TableDescription) -> Iterator[Difference]:
@@ -148,7 +164,7 @@ def _vector_differences(table: Table, found: TableDescription) -> Iterator[Diffe
                 attribute_definitions=_definitions(table, (index,), ()) or None,
                 vector_index_updates=[VectorIndexUpdate(create=wanted)],
             )
-            yield Difference(f"vector index {index.name} is missing", request)
+            yield _missing(f"vector index {index.name}", request)
         elif _vector_facts(wanted) != _vector_facts(held):
             yield Difference(
                 f"vector index {index.name} has another definition, which cannot be changed; "
