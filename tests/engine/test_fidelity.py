@@ -146,6 +146,17 @@ CASES: dict[str, tuple[tuple[str, Json], str]] = {
     ),
 }
 
+MIXED = (
+    "ValidationException: {}Can not use both expression and non-expression parameters in the same request: "
+    "Non-expression parameters: {{ConditionalOperator}} Expression parameters: {{{}}}"
+)
+CASES |= {
+    "ConditionalOperator beside a condition of a deletion": (
+        ("DeleteItem", {"Key": KEY, "ConditionalOperator": "AND", "ConditionExpression": "attribute_exists(pk)"}),
+        MIXED.format("", "ConditionExpression"),
+    ),
+}
+
 OURS: dict[str, tuple[tuple[str, Json], str]] = {  # DynamoDB Local fails, or has no such operation, or other words
     "a long name": (put(**{LONG: {"S": "x"}}), LONG_NAME),
     "a long name in a map": (put(m={"M": {LONG: {"S": "x"}}}), LONG_NAME),
@@ -158,6 +169,19 @@ OURS: dict[str, tuple[tuple[str, Json], str]] = {  # DynamoDB Local fails, or ha
     "ADD beyond 38 digits": (
         changed("digits", "ADD", {"N": "0.5"}),
         "ValidationException: Attempting to store more than 38 significant digits in a Number",
+    ),
+    "ConditionalOperator beside a condition of a put": (
+        put_with(ConditionalOperator="AND", ConditionExpression="attribute_exists(pk)"),
+        MIXED.format("1 validation error detected: ", "ConditionExpression"),
+    ),
+    "ConditionalOperator beside an update expression": (
+        update(ConditionalOperator="AND", UpdateExpression="REMOVE n"),
+        MIXED.format("1 validation error detected: ", "UpdateExpression"),
+    ),
+    "an unknown action of AttributeUpdates": (
+        changed("n", "put", {"S": "x"}),
+        "ValidationException: 1 validation error detected: Value 'put' at 'attributeUpdates.n.member.action' failed to "
+        "satisfy constraint: Member must satisfy enum value set: [ADD, PUT, DELETE]",
     ),
     "a start key of another segment": (
         ("Scan", {"Segment": 1, "TotalSegments": 1000, "ExclusiveStartKey": KEY}),

@@ -28,7 +28,7 @@ class Constraint(msgspec.Struct, frozen=True, dict=True):
 
     field: str
     required: bool = False
-    enum: tuple[str, ...] = ()
+    enum: tuple[str, ...] = ()  # of a list: of its members
     pattern: str = ""
     words: str = ""  # the pattern as DynamoDB writes it, where that one backtracks
     min_length: int | None = None
@@ -118,9 +118,8 @@ def _violations(holder: Any, members: Iterable[Constraint], prefix: str) -> Iter
             if member.required:
                 yield _violation(None, prefix + member.wire_name, "Member must not be null")
             continue
-        if member.enum and value not in member.enum:
-            choices = ", ".join(member.enum)
-            yield _violation(value, prefix + member.wire_name, f"Member must satisfy enum value set: [{choices}]")
+        if member.enum:
+            yield from _enum_violations(value, member, prefix + member.wire_name)
         yield from _range_violations(value, member, prefix)
         if member.children and isinstance(value, list | dict) and len(value) > MAX_MEMBERS:
             if member.max_length is None:
@@ -128,6 +127,15 @@ def _violations(holder: Any, members: Iterable[Constraint], prefix: str) -> Iter
                 yield _violation(value, prefix + member.wire_name, limit)
         elif member.children:
             yield from _child_violations(value, member, prefix + member.wire_name)
+
+
+def _enum_violations(value: Any, member: Constraint, where: str) -> Iterator[str]:
+    constraint = f"Member must satisfy enum value set: [{', '.join(member.enum)}]"
+    if isinstance(value, list):
+        if not set(value) <= set(member.enum):
+            yield _violation(value, where, f"Member must satisfy constraint: [{constraint}]")
+    elif value not in member.enum:
+        yield _violation(value, where, constraint)
 
 
 def _range_violations(value: Any, member: Constraint, prefix: str) -> Iterator[str]:
@@ -204,6 +212,7 @@ _TO_GET = Constraint("attributes_to_get", min_length=1, max_length=255)
 _COMPARISONS = tuple("IN NULL BETWEEN LT NOT_CONTAINS EQ GT NOT_NULL NE LE BEGINS_WITH GE CONTAINS".split())
 _COMPARISON = Constraint("comparison_operator", required=True, enum=_COMPARISONS)
 _EXPECTED = Constraint("expected", children=(Constraint("comparison_operator", enum=_COMPARISONS),))
+_UPDATES = Constraint("attribute_updates", children=(Constraint("action", enum=("ADD", "PUT", "DELETE")),))
 _KEY = Constraint("key", required=True)
 _LIMIT = Constraint("limit", minimum=1)
 
@@ -324,7 +333,7 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
         _ON_FAILURE,
     ),
     q.DeleteItem: (_CONSUMED, _TABLE, _METRICS, _VALUES, _KEY, _OPERATOR, _EXPECTED, _ON_FAILURE),
-    q.UpdateItem: (_CONSUMED, _TABLE, _METRICS, _VALUES, _KEY, _OPERATOR, _EXPECTED, _ON_FAILURE),
+    q.UpdateItem: (_CONSUMED, _TABLE, _METRICS, _VALUES, _KEY, _UPDATES, _OPERATOR, _EXPECTED, _ON_FAILURE),
     q.Query: (
         _SELECT,
         _INDEX_NAME,
@@ -516,7 +525,11 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
         Constraint(
             "output_s3_configuration",
             required=True,
-            children=(*_S3, _SSE_ALGORITHM, Constraint("output_type", required=True)),
+            children=(
+                *_S3,
+                _SSE_ALGORITHM,
+                Constraint("output_type", required=True, enum=("ERROR", "CONDITION_CHECK_FAILURE")),
+            ),
         ),
         Constraint("table_name", required=True, min_length=1, max_length=1024),
         Constraint("max_write_request_units", minimum=1024),

@@ -11,7 +11,7 @@ from partita.engine.parameters import check_combination, condition_of, scope_of
 
 def delete_item(context: EngineContext, request: DeleteItem) -> Job:
     check_members(request)
-    check_combination(request, ["condition_expression"], ["expected"])
+    check_combination(request, ["condition_expression"], ["expected", "conditional_operator"])
     if request.return_values not in (None, "NONE", "ALL_OLD"):
         raise ValidationException("ReturnValues can only be ALL_OLD or NONE")
     scope = scope_of(request)

@@ -13,7 +13,7 @@ def put_item(context: EngineContext, request: PutItem) -> Job:
     check_members(request)
     try:
         intent = PutIntent.of(request.item or {})
-        check_combination(request, ["condition_expression"], ["expected"])
+        check_combination(request, ["condition_expression"], ["expected", "conditional_operator"])
         scope = scope_of(request)
         condition = condition_of(request, scope)
         if request.return_values not in (None, "NONE", "ALL_OLD"):

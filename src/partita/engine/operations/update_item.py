@@ -15,7 +15,7 @@ def update_item(context: EngineContext, request: UpdateItem) -> Job:
         check_combination(
             request,
             ["update_expression", "condition_expression"],
-            ["attribute_updates", "expected"],
+            ["attribute_updates", "expected", "conditional_operator"],
         )
         scope = scope_of(request)
         changes = update_of(request, scope)
