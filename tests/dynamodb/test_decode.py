@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from partita.dynamodb.decode import decode_request, round_trip
-from partita.dynamodb.exceptions import SerializationException
+from partita.dynamodb.exceptions import SerializationException, ValidationException
 from partita.dynamodb.json_structure import MAX_TOKENS
 from partita.dynamodb.limits import ITEM_BYTES
 from partita.dynamodb.requests import GetItem, PutItem, Scan
@@ -34,6 +34,49 @@ def test_members_are_named_in_snake_case() -> None:
 )
 def test_unknown_members_are_skipped_and_nulls_are_absent(body: Any) -> None:
     assert decoded("Scan", body) == Scan(table_name="notes")
+
+
+NULL_VALUE = "The supplied Item contains a null AttributeValue"
+NULL_MEMBER = "1 validation error detected: Value null at '{}' failed to satisfy constraint: Member must not be null"
+NULLS = {
+    "an item": ("PutItem", {"Item": {"a": None}}, f"{NULL_VALUE}: a is null"),
+    "a list": ("PutItem", {"Item": {"a": {"L": [{"S": "x"}, None]}}}, NULL_VALUE),
+    "a map": ("PutItem", {"Item": {"a": {"L": [{"M": {"b": None}}]}}}, f"{NULL_VALUE}: b is null"),
+    "a set of text": (
+        "PutItem",
+        {"Item": {"a": {"SS": ["x", None]}}},
+        "One or more parameter values were invalid: An string set may not have a null string as a member",
+    ),
+    "a set of numbers": (
+        "PutItem",
+        {"Item": {"a": {"NS": ["1", None]}}},
+        "The parameter cannot be converted to a numeric value",
+    ),
+    "the values of an expression": (
+        "UpdateItem",
+        {"ExpressionAttributeValues": {":a": {"L": [None]}}},
+        f"ExpressionAttributeValues contains invalid value: {NULL_VALUE} for key :a",
+    ),
+    "the conditions of a filter": (
+        "Scan",
+        {"ScanFilter": {"a": None}},
+        NULL_MEMBER.format("scanFilter.a"),
+    ),
+    "the actions of a transaction": (
+        "TransactWriteItems",
+        {"TransactItems": [{"Put": {}}, None]},
+        NULL_MEMBER.format("transactItems.2"),
+    ),
+}
+
+
+@pytest.mark.parametrize("where", NULLS)
+def test_null_in_a_list_or_a_map_is_rejected(where: str) -> None:
+    """Without it the request would be another one: a filter less, an action less, an attribute less."""
+    operation, body, message = NULLS[where]
+    with pytest.raises(ValidationException) as raised:
+        decoded(operation, body)
+    assert str(raised.value) == message
 
 
 @pytest.mark.parametrize(

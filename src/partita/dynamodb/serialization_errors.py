@@ -1,27 +1,75 @@
 """DynamoDB's SerializationExceptions: compares plain JSON with a request's type and finds the first fault.
 
-The messages are those of the service's own decoder, a Java program.
+The messages are those of the service's own decoder, a Java program. A null member of a structure is absent; a null in a
+list or a map is an error, since the request without it would be another one.
 """
 
 from typing import Any
 
 from msgspec import inspect
 
-from partita.dynamodb.exceptions import SerializationException
+from partita.dynamodb.exceptions import INVALID, SerializationException, ValidationException
+from partita.dynamodb.values import AttributeValue
 
 _JAVA_MAP = "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>"
 
 
+_NULL_VALUE = "The supplied Item contains a null AttributeValue"
+_NULLS_IN_SETS = {
+    "SS": INVALID + "An string set may not have a null string as a member",
+    "NS": "The parameter cannot be converted to a numeric value",
+    "BS": INVALID + "Binary sets may not have null as a member",
+}
+
+
+class _NullMember(Exception):
+    """A null in a list or a map, of the given type; `where` is collected from the inside out."""
+
+    def __init__(self, wanted: inspect.Type) -> None:
+        self.wanted = wanted
+        self.where: list[str | int] = []
+
+
 def coerced(raw: Any, request_type: type) -> Any:
-    """The JSON without nulls and after DynamoDB's conversions; raises the SerializationException of the first fault."""
+    """The JSON without null members and after DynamoDB's conversions; raises the exception of the first fault."""
     if not isinstance(raw, dict):
         raise SerializationException("Start of structure or map expected")
-    return _structure(raw, inspect.type_info(request_type))
+    try:
+        return _structure(raw, inspect.type_info(request_type))
+    except _NullMember as error:
+        raise _null_error(error.wanted, error.where[::-1]) from None
+
+
+def _null_error(wanted: inspect.Type, where: list[str | int]) -> ValidationException:
+    if isinstance(wanted, inspect.TypedDictType) and wanted.cls is AttributeValue:
+        message = _NULL_VALUE
+        if isinstance(where[-1], str) and where[-2] != "ExpressionAttributeValues":
+            message += f": {where[-1]} is null"
+    elif where[-2] in _NULLS_IN_SETS:
+        message = _NULLS_IN_SETS[str(where[-2])]
+    else:
+        path = ".".join(name[:1].lower() + name[1:] for name in map(str, where))
+        return ValidationException(
+            f"1 validation error detected: Value null at '{path}' failed to satisfy constraint: Member must not be null"
+        )
+    if where[0] == "ExpressionAttributeValues":
+        message = f"ExpressionAttributeValues contains invalid value: {message} for key {where[1]}"
+    return ValidationException(message)
+
+
+def _member(name: str | int, value: Any, wanted: inspect.Type) -> Any:
+    try:
+        return _walk(value, wanted)
+    except _NullMember as error:
+        error.where.append(name)
+        raise
 
 
 def _walk(value: Any, wanted: inspect.Type) -> Any:
     if isinstance(wanted, inspect.UnionType):
         wanted = next(each for each in wanted.types if not isinstance(each, inspect.NoneType))
+    if value is None:
+        raise _NullMember(wanted)
     if isinstance(wanted, inspect.StructType | inspect.TypedDictType):
         return _structure(value, wanted)
     if isinstance(wanted, inspect.DictType):
@@ -44,7 +92,8 @@ def _structure(value: Any, wanted: inspect.Type) -> Any:
         raise SerializationException("Unexpected value type in payload")
     fields: Any = wanted.fields  # type: ignore[attr-defined]
     known = {field.encode_name: field.type for field in fields}
-    return {name: _walk(each, known[name]) for name, each in value.items() if name in known and each is not None}
+    present = {name: each for name, each in value.items() if name in known and each is not None}
+    return {name: _member(name, each, known[name]) for name, each in present.items()}
 
 
 def _class_name(wanted: inspect.Type) -> str:
@@ -57,7 +106,7 @@ def _map(value: Any, wanted: inspect.DictType) -> Any:
         raise SerializationException(f"Unrecognized collection type {_JAVA_MAP}")
     if not isinstance(value, dict):
         raise SerializationException("Unexpected field type")
-    return {name: _walk(each, wanted.value_type) for name, each in value.items() if each is not None}
+    return {name: _member(name, each, wanted.value_type) for name, each in value.items()}
 
 
 def _list(value: Any, wanted: inspect.ListType) -> Any:
@@ -65,7 +114,7 @@ def _list(value: Any, wanted: inspect.ListType) -> Any:
         raise SerializationException("Start of structure or map found where not expected")
     if not isinstance(value, list):
         raise SerializationException("Unexpected field type")
-    return [_walk(each, wanted.item_type) for each in value if each is not None]
+    return [_member(number, each, wanted.item_type) for number, each in enumerate(value, 1)]
 
 
 def _text(value: Any) -> str:
