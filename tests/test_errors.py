@@ -59,6 +59,7 @@ CAUGHT_WITHIN: dict[str, set[str]] = {
     "store/decoding.py": {"ValueError"},
     "store/retries.py": {"PerhapsApplied"},
     "plan/adjacent_values.py": {"EmptyRange"},
+    "dynamodb/serialization_errors.py": {"_NullMember"},
     "plan/read_requests.py": {"EmptyRange"},
     "recovery/moving.py": {"_TooSlow"},
     "studio/edit_pages.py": {"Redirect"},  # studio_app.py answers these

@@ -231,7 +231,7 @@ class HostileRequests:
             if self.random.random() < 0.85:
                 change["Value"] = self.value()
             if self.random.random() < 0.85:
-                change["Action"] = self.random.choice(["PUT", "ADD", "DELETE", "add", ""])
+                change["Action"] = self.random.choice([*["PUT", "ADD", "DELETE"] * 4, "add", ""])
             changes[self.random.choice(NAMES)] = change
         return "UpdateItem", {"TableName": TABLE, "Key": self.key(), "AttributeUpdates": changes}
 

@@ -181,8 +181,8 @@ OURS: dict[str, tuple[tuple[str, Json], str]] = {  # DynamoDB Local fails, or ha
     "an unknown action of AttributeUpdates": (
         changed("n", "put", {"S": "x"}),
         (
-            "ValidationException: 1 validation error detected: Value 'put' at 'attributeUpdates.n.member.action' failed "
-            "to satisfy constraint: Member must satisfy enum value set: [ADD, PUT, DELETE]"
+            "ValidationException: 1 validation error detected: Value 'put' at 'attributeUpdates.n.member.action' "
+            "failed to satisfy constraint: Member must satisfy enum value set: [ADD, PUT, DELETE]"
         ),
     ),
     "a start key of another segment": (
