@@ -1,6 +1,7 @@
 """The command line: its help, its results, and its errors."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from partita import connect
 from partita.cli.engine import address_of
-from partita.dynamodb.requests import PutItem
+from partita.dynamodb.requests import PutItem, UpdateItem
 from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -210,11 +211,10 @@ design = prove("shop", shop)
 """
 
 
-def test_adopt_migrates_old_rows_and_reports_those_it_cannot(tmp_path: Path) -> None:
+def test_adoption_without_steps_of_its_own_is_apply(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(SHOP, encoding="utf-8")
     (tmp_path / "shop.db").touch()
-    first = _ran("adopt", "shop", "--on", "shop.db", cwd=tmp_path)
-    assert (first.returncode, first.stderr) == (0, "")
+    assert _ran("adopt", "shop", "--on", "shop.db", cwd=tmp_path).stdout.splitlines()[0] == "table shop created"
     with connect(str(tmp_path / "shop.db")) as backend:
         for row in (1, 2, 3):
             key = {"PK": {"S": f"SEAT#{row}"}, "SK": {"S": f"SEAT#{row}"}}
@@ -222,15 +222,25 @@ def test_adopt_migrates_old_rows_and_reports_those_it_cannot(tmp_path: Path) -> 
             backend.call(PutItem(table_name="shop", item=key | seat))
         backend.call(PutItem(table_name="shop", item={"PK": {"S": "OTHER"}, "SK": {"S": "OTHER"}}))
     second = _ran("adopt", "shop", "--on", "shop.db", cwd=tmp_path)
-    assert second.returncode == 1
-    assert second.stdout.splitlines()[:3] == [
-        "4 items: 2 rewritten, 2 guards and 0 other items created, 0 counters set",
-        "1 that no entity matches, left unchanged:",
-        "  OTHER OTHER",
-    ]
-    assert "Seat.label: 'same' is taken" in second.stdout
+    assert (second.returncode, second.stdout) == (2, "")
+    assert "Seat.label: 'same' is taken" in second.stderr
+    with connect(str(tmp_path / "shop.db")) as backend:
+        (left,) = {"2", "3"} & set(re.findall(r"Seat SEAT#(.)", second.stderr))
+        key = {"PK": {"S": f"SEAT#{left}"}, "SK": {"S": f"SEAT#{left}"}}
+        update = UpdateItem(table_name="shop", key=key, update_expression="SET label = :v")
+        update.expression_attribute_values = {":v": {"S": "B"}}
+        backend.call(update)
     third = _ran("adopt", "shop", "--on", "shop.db", cwd=tmp_path)
-    assert third.stdout.startswith("4 items: 0 rewritten, 0 guards and 0 other items created")
+    assert (third.returncode, third.stdout.splitlines()) == (
+        0,
+        [
+            "Seat: guards label: 1 items",
+            "Seat: re-key Seat: 1 items",
+            "1 items that no entity explains, left unchanged:",
+            "  OTHER OTHER",
+            "shop: the data has the design, verified item by item",
+        ],
+    )
 
 
 def test_verify_checks_a_file_for_consistency(tmp_path: Path) -> None:

@@ -141,6 +141,11 @@ class System:
             raise self._wrong_part("seed", seed, "a module with total(scale) and steps(scale, random_seed)")
         return seed
 
+    @property
+    def has_adoption(self) -> bool:
+        """Whether it has steps of its own, before its design is applied to data of other code."""
+        return self._adopt is not None
+
     @cached_property
     def adopt(self) -> "Adopt":
         adopt: Adopt | None = self._load(self._adopt)

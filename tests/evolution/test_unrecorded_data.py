@@ -8,7 +8,9 @@ import pytest
 
 from partita import Store, connect
 from partita.dynamodb.requests import DeleteTable
+from partita.evolution.apply import apply_design
 from partita.store.design_records import table as record_table
+from partita.store.design_watch import CHECK_EVERY
 from tests.evolution.shop import Shop, first, second
 
 
@@ -50,6 +52,33 @@ def test_data_of_the_same_design_is_not_reported(file: Path, caplog: pytest.LogC
     with connect(file, new.design) as db:
         assert len(list(db(new.by_status("OPEN")))) == 3
     assert warnings(caplog) == []
+
+
+def test_first_application_waits_for_programs_that_are_not_recorded_also_after_an_interruption(file: Path) -> None:
+    """They read the state within ten seconds: only then it is known which of them have the earlier design."""
+    stored_by_others(file, second())
+    new = second(unique=True)
+    waits: list[float] = []
+
+    def interrupted(seconds: float) -> None:
+        waits.append(seconds)
+        raise KeyboardInterrupt
+
+    with connect(file, durability="process") as backend:
+        with pytest.raises(KeyboardInterrupt):
+            apply_design(Store(backend, new.design, sleep=interrupted))
+        for _ in range(2):
+            apply_design(Store(backend, new.design, sleep=waits.append))
+    assert waits == [CHECK_EVERY.total_seconds() * 1.2] * 2
+
+
+def test_tables_that_an_application_creates_have_no_earlier_programs() -> None:
+    with connect("memory:") as backend:
+        apply_design(Store(backend, second().design, sleep=_never))
+
+
+def _never(seconds: float) -> None:
+    raise AssertionError("it waits")
 
 
 def test_new_file_is_not_reported(file: Path, caplog: pytest.LogCaptureFixture) -> None:

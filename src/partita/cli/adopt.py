@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from partita.cli.evolve import opened_store, print_result, progress_line, progress_of
 from partita.cli.options import Address
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ Progress = Callable[["Adoption"], None]
 def adopt(what: str, /, *, on: Address) -> None:
     """Migrate data that other code has stored to a design: old keys, missing items, wrong counters.
 
-    Reads every item and leaves correct ones unchanged, then applies the design as `partita apply` does, which verifies
-    the data and records its design. An interrupted run is resumed by running it again; a further run finds nothing to
-    do. For a design without steps of its own, `partita plan` and `partita apply` do the same, also while others write.
+    Runs the steps of the system, which read every item and leave correct ones unchanged, and then applies the design:
+    `partita apply` verifies the data and records its design. For a design without steps of its own it is `partita
+    apply`. An interrupted run is resumed by running it again; a further run finds nothing to do.
 
     Parameters
     ----------
@@ -29,11 +30,24 @@ def adopt(what: str, /, *, on: Address) -> None:
     on
         Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
     """
+    from partita.cli.design_loader import load_system
+
+    if not load_system(what, "design", "adopt").has_adoption:
+        _apply(what, on)
+        return
     with progress_spinner() as progress:
         done = adopt_data(what, on, progress)
     print("\n".join(report_lines(done)))
     if done.refused:
         sys.exit(1)
+
+
+def _apply(what: str, address: str) -> None:
+    from partita.evolution.apply import apply_design
+
+    with opened_store(what, address, "adopt") as db, progress_line() as show:
+        done = apply_design(db, progress=progress_of(show))
+    print_result(db.design.name, done)
 
 
 def adopt_data(what: str, address: str, progress: Progress) -> "Adoption":

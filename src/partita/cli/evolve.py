@@ -13,6 +13,7 @@ from cyclopts.validators import Number
 from partita.cli.options import Address, Flag
 
 if TYPE_CHECKING:
+    from partita.evolution.apply import ApplyResult, Progress
     from partita.store.store import Store
 
 LOG_EVERY = 30.0
@@ -88,16 +89,23 @@ def apply(
             return
         with progress_line() as show:
             done = apply_design(
-                db,
-                items_per_second=rate,
-                patience=wait,
-                table_patience=table_wait,
-                progress=lambda at: show(
-                    at.phase
-                    if at.phase.startswith("waiting")
-                    else f"{at.phase}: {at.items:,} items, {at.written:,} written"
-                ),
+                db, items_per_second=rate, patience=wait, table_patience=table_wait, progress=progress_of(show)
             )
+    print_result(db.design.name, done)
+
+
+def progress_of(show: Callable[[str], None]) -> "Callable[[Progress], None]":
+    """Shows the phase of an application, and the numbers of a phase that reads items."""
+
+    def progress(at: "Progress") -> None:
+        numbers = "" if at.phase.startswith("waiting") else f": {at.items:,} items, {at.written:,} written"
+        show(f"{at.phase}{numbers}")
+
+    return progress
+
+
+def print_result(design: str, done: "ApplyResult") -> None:
+    """Prints what an application has done, and the items that it has left alone."""
     for each in done.tables:
         print(each)
     for (entity, kind, name), count in sorted(done.done.items()):
@@ -108,7 +116,7 @@ def apply(
         if several:
             print(f"{len(several):,} items {title}, left unchanged:")
             print("\n".join(f"  {each}" for each in several[:20]))
-    print(f"{db.design.name}: the data has the design, verified item by item")
+    print(f"{design}: the data has the design, verified item by item")
 
 
 @contextmanager

@@ -154,13 +154,9 @@ class _Application:
             raise MigrationBlocked(self.db.design.name, target.blocked)
         for each in target.records.values():
             self._check_free(each, target)
-        was_recorded = target.is_recorded
         self.result.tables += change_tables(self.db, TableWait(self._report, self._table_patience))
         target = self._begin(target)
         if next(iter(target.records.values())).state != "cleaning":
-            if not was_recorded and target.records and any(each.counting for each in target.records.values()):
-                self._report("waiting: programs have not noticed yet")
-                self.db.sleep(CHECK_EVERY.total_seconds() * 1.2)
             self._backfill(target)
         self._clean()
         return self.result
@@ -192,7 +188,8 @@ class _Application:
                     "runner_until": self.db.now() + LEASE,
                 }
                 if record is None:
-                    transaction.create(DataDesign(table=name, facts=dict(facts), **fields))
+                    is_new = f"table {name} created" in self.result.tables
+                    transaction.create(DataDesign(table=name, facts=dict(facts), is_first=not is_new, **fields))
                 else:
                     draft = transaction.change(data_design(name), when=F.number == record.number)
                     for field, value in fields.items():
@@ -241,10 +238,18 @@ class _Application:
         if left:
             raise MigrationBlocked(self.db.design.name, [f"{what}: {each}" for each in left])
 
+    def _wait_for_unrecorded_programs(self) -> None:
+        """Programs that began before anything was recorded are recorded when they read the state the next time."""
+        self._report("waiting: programs have not noticed yet")
+        seconds = CHECK_EVERY.total_seconds() * 1.2
+        self.db.sleep(seconds if self._patience is None else min(seconds, self._patience))
+
     def _backfill(self, target: Target) -> None:
         if next(iter(target.records.values())).state == "building":
+            if any(each.is_first for each in target.records.values()):
+                self._wait_for_unrecorded_programs()
             self._wait(target, "programs with the earlier design still work")
-            self._set(target, state="backfilling", number=self._number + 1)
+            self._set(target, state="backfilling", number=self._number + 1, is_first=False)
             target = self.read()
             self._wait(target, "programs have not noticed")
         wrong: list[str] = []
