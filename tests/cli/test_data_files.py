@@ -1,10 +1,12 @@
 """`partita export data` and `partita import data`; boto3's waiters and the AWS CLI drive the same over HTTP."""
 
+import gzip
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 from partita import Store, connect
 from partita.cli.data_commands import export_data, import_data
 from partita.dynamodb.exceptions import ResourceInUseException
-from partita.dynamodb.requests import DescribeTimeToLive
+from partita.dynamodb.requests import DescribeTimeToLive, ListTables
 from partita.errors import ConfigurationError, TransferFailed
 from partita.recovery.data_files import Place, import_table
 from tests.cli import ledger
@@ -67,12 +69,86 @@ def test_exported_data_loads_into_a_new_file_with_the_settings_of_the_design(
     assert entries(Path(copy))["new"] == 1
 
 
+def _exported(db: Store, tmp_path: Path) -> tuple[Path, Path]:
+    """A folder with an export, and its data file."""
+    export_data("tests.cli.ledger", on=str(tmp_path / "ledger.db"), to=str(tmp_path / "exports"))
+    (data,) = (tmp_path / "exports").glob("AWSDynamoDB/*/data/*.json.gz")
+    return data.parent.parent, data
+
+
+def _cut(manifest: Path, data: Path) -> None:
+    data.write_bytes(data.read_bytes()[:-20])
+
+
+def _exchange(manifest: Path, data: Path) -> None:
+    data.write_bytes(gzip.compress(b'{"Item":{"PK":{"S":"x"},"SK":{"S":"y"}}}\n'))
+
+
+def _link(manifest: Path, data: Path) -> None:
+    data.rename(manifest / "elsewhere.json.gz")
+    data.symlink_to(manifest / "elsewhere.json.gz")
+
+
+def _add(manifest: Path, data: Path) -> None:
+    (data.parent / "more.json").write_text("{}")
+
+
+def _empty_manifest(manifest: Path, data: Path) -> None:
+    (manifest / "manifest-files.json").write_text("")
+
+
+def _hostile_manifest(manifest: Path, data: Path) -> None:
+    line = {"itemCount": 30, "md5Checksum": "x", "etag": "", "dataFileS3Key": "../../../../ledger.db"}
+    (manifest / "manifest-files.json").write_text(json.dumps(line))
+    (manifest / "manifest-files.md5").unlink()
+
+
+def _garbage(manifest: Path, data: Path) -> None:
+    (manifest / "manifest-summary.json").write_text("[]")
+    (manifest / "manifest-summary.md5").unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "error"),
+    [
+        (_cut, "json.gz does not match its checksum in manifest-files.json"),
+        (_exchange, "json.gz does not match its checksum in manifest-files.json"),
+        (lambda manifest, data: data.unlink(), "json.gz is missing"),
+        (_link, "json.gz is missing"),
+        (_add, "more.json is not in manifest-files.json"),
+        (_empty_manifest, "manifest-files.json does not match manifest-files.md5"),
+        (_hostile_manifest, "ledger.db is missing"),
+        (_garbage, "manifest-summary.json is not a manifest: Expected `object`, got `array`"),
+        (lambda manifest, data: (manifest / "manifest-files.json").unlink(), "manifest-files.json cannot be read"),
+    ],
+)
+def test_export_that_is_not_as_it_was_written_is_refused_before_anything_is_imported(
+    db: Store, tmp_path: Path, damage: Callable[[Path, Path], object], error: str
+) -> None:
+    damage(*_exported(db, tmp_path))
+    copy = tmp_path / "copy.db"
+    with pytest.raises(TransferFailed, match=f"{re.escape(error)}.*; nothing was imported"):
+        import_data("tests.cli.ledger", on=str(copy), source=str(tmp_path / "exports"))
+    with connect(copy) as backend:
+        assert backend.call(ListTables()).table_names == []
+
+
+def test_export_that_was_downloaded_without_its_prefix_is_imported(db: Store, tmp_path: Path) -> None:
+    folder, _ = _exported(db, tmp_path)
+    (tmp_path / "download" / "AWSDynamoDB").mkdir(parents=True)
+    folder.rename(tmp_path / "download" / "AWSDynamoDB" / folder.name)
+    import_data("tests.cli.ledger", on=str(tmp_path / "copy.db"), source=str(tmp_path / "download"))
+    assert entries(tmp_path / "copy.db") == entries(tmp_path / "ledger.db")
+
+
 def test_wrong_places_are_refused(db: Store, tmp_path: Path) -> None:
     on = str(tmp_path / "ledger.db")
     with pytest.raises(ConfigurationError, match="name a folder"):
         export_data("tests.cli.ledger", on=on, to="s3://b/p")
     with pytest.raises(ConfigurationError, match="no such folder"):
         import_data("tests.cli.ledger", on=on, source=str(tmp_path / "nowhere"))
+    with pytest.raises(ConfigurationError, match="the folder takes the place of a bucket"):
+        export_data("tests.cli.ledger", on=on, to=str(tmp_path / "내보내기"))
     with pytest.raises(ConfigurationError, match="write s3://BUCKET/PREFIX"):
         export_data("tests.cli.ledger", on="http://127.0.0.1:1", to="x")
 

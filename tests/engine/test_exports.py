@@ -328,3 +328,16 @@ def test_engine_without_buckets_rejects_transfers_with_advice() -> None:
     rejected = bench.error("ExportTableToPointInTime", TableArn=arn("notes"), S3Bucket=BUCKET)
     assert "start it with --buckets FOLDER" in rejected
     bench.engine.close()
+
+
+def test_data_file_of_a_process_that_was_killed_is_deleted_at_the_end(bench: Bench) -> None:
+    bench.put("notes", pk="a")
+    started = bench.ok("ExportTableToPointInTime", TableArn=arn("notes"), S3Bucket=BUCKET)["ExportDescription"]
+    bench.engine.maintenance.step()
+    folder = bucket_of(bench) / "AWSDynamoDB" / started["ExportArn"].rpartition("/")[2]
+    (folder / "data").mkdir()
+    (folder / "data" / "lost.json.gz").write_bytes(b"")
+    bench.settle()
+    described = bench.ok("DescribeExport", ExportArn=started["ExportArn"])["ExportDescription"]
+    assert len(exported_lines(bench, described)) == 1
+    assert len(list((folder / "data").iterdir())) == 1

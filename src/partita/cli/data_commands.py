@@ -1,6 +1,6 @@
 """`partita export data` and `partita import data`: tables of a design as files in DynamoDB's own layout."""
 
-import json
+import re
 import time
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ import_command = App(name="import", help="Load what other tools have written.")
 
 InputFormat = Literal["dynamodb-json", "ion", "csv"]
 Compression = Literal["none", "gzip", "zstd"]
+JSON = "dynamodb-json"
 PlaceText = Annotated[str, Parameter(metavar="PLACE")]
 
 
@@ -92,7 +93,8 @@ def import_data(
     """Import items into the tables of a design: an export, or other files of DynamoDB JSON, Ion or CSV.
 
     Each table is created, with the keys, indexes and settings of the design. A folder with exports is searched for the
-    newest full export of each table. Any other place is that of the files of one table.
+    newest full export of each table, whose files are compared with their checksums first. Any other place is that of
+    the files of one table.
 
     Parameters
     ----------
@@ -111,21 +113,26 @@ def import_data(
     """
     from partita.errors import ConfigurationError
     from partita.recovery.data_files import import_table, put_in_bulk
+    from partita.recovery.export_folders import newest_exports
 
     place, folder = _place(on, source, creates=False)
     if add and input_format == "csv":
         raise ConfigurationError("--add puts DynamoDB JSON or Ion; an import of CSV creates its table")
-    exports = {} if folder is None else _exports(Path(source))
+    exports = {} if folder is None else newest_exports(Path(source))
     with opened(what, on, buckets=folder, creates=True) as db:
         chosen = chosen_tables(db, tables)
         if not exports and len(chosen) > 1:
             raise ConfigurationError("these files are of one table; name it with --table")
+        for name in (db.table_name(table) for table in chosen) if exports else ():
+            if name not in exports:
+                raise ConfigurationError(f"{source} has no full export of {name}; name other tables with --table")
+            exports[name].check()
         for table in chosen:
             name, begun = db.table_name(table), time.monotonic()
-            prefix, kind, packed = exports.get(name, (place.prefix, input_format, compression or "none"))
-            if exports and name not in exports:
-                raise ConfigurationError(f"{source} has no full export of {name}; name other tables with --table")
-            where = type(place)(place.bucket, prefix)
+            where, kind, packed = place, str(input_format), compression or "none"
+            if found := exports.get(name):
+                prefix = found.data.relative_to(source).as_posix()
+                where, kind, packed = type(place)(place.bucket, f"{prefix}/"), "ion" if found.is_ion else JSON, "gzip"
             load = put_in_bulk if add else import_table
             with progress_line(f"importing {name}") as progress:
                 load(
@@ -162,25 +169,17 @@ def _place(address: str, text: str, *, creates: bool) -> "tuple[Place, Path | No
         return Place(bucket, prefix or None), None
     if "://" in address:
         raise ConfigurationError(f"{text}: over HTTP the files are where the server is; write s3://BUCKET/PREFIX")
-    folder = Path(text).absolute()
+    folder = Path(text).resolve()
+    if not re.fullmatch(r"[a-zA-Z0-9][.\-\w]*[a-zA-Z0-9]", folder.name, re.ASCII):
+        raise ConfigurationError(
+            f"{text}: the folder takes the place of a bucket: its name needs two or more letters and digits, "
+            "with '.', '-' and '_' between them"
+        )
     if creates:
         folder.mkdir(parents=True, exist_ok=True)
     if not folder.is_dir():
         raise ConfigurationError(f"{text}: no such folder")
     return Place(folder.name), folder.parent
-
-
-def _exports(folder: Path) -> dict[str, tuple[str, InputFormat, Compression]]:
-    """The newest full export of each table in a folder: its data files, and their format."""
-    found: dict[str, tuple[str, InputFormat, Compression]] = {}
-    summaries = sorted(folder.rglob("AWSDynamoDB/*/manifest-summary.json"), key=lambda path: path.parent.name)
-    for path in summaries:
-        summary = json.loads(path.read_bytes())
-        if summary.get("exportType", "FULL_EXPORT") == "FULL_EXPORT":
-            table = str(summary["tableArn"]).rpartition("/")[2]
-            data = (path.parent / "data").relative_to(folder).as_posix()
-            found[table] = (f"{data}/", "ion" if summary["outputFormat"] == "ION" else "dynamodb-json", "gzip")
-    return found
 
 
 def _manifest_place(folder: Path | None, place: "Place", manifest: str | None) -> str:

@@ -63,6 +63,13 @@ class ExportFiles:
     def delete_data(self, file: DataFile) -> None:
         self._buckets.delete(self._bucket, file.data_file_s3_key)
 
+    def delete_unnamed_data(self, files: list[DataFile]) -> None:
+        """Deletes data files of a full export that are not among some: those of a process that was killed."""
+        named = {each.data_file_s3_key for each in files}
+        for stored in self._buckets.objects(self._bucket, f"{self.folder}/data/"):
+            if stored.key not in named:
+                self._buckets.delete(self._bucket, stored.key)
+
     def write_manifests(self, files: list[DataFile], summary: dict[str, Any]) -> None:
         self._with_checksum(self.files_key, b"".join(_encode(each) + b"\n" for each in files))
         self._with_checksum(self.summary_key, _encode(summary))

@@ -7,7 +7,7 @@
 
 Data files are written outside of the writer: rows are read as of one state, compressed, and written; then one short
 transaction adds the file to the export and moves the mark. A file whose transaction does not come is not in a manifest,
-and is deleted if the process is still there.
+and is deleted: by this process, or, if it was killed, at the end of a full export.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -247,7 +247,10 @@ class ExportWork:
     def _finish(self, txn: StorageTransaction, export: ExportRecord) -> ExportRecord:
         """Writes the manifests, and drops what the export needed in the database."""
         done = replace(export, status="COMPLETED", ended=self._context.clock())
-        self._files.write_manifests(_drop_files(txn, export), self._summary(done))
+        files = _drop_files(txn, export)
+        if not export.is_incremental:  # the others share a folder
+            self._files.delete_unnamed_data(files)
+        self._files.write_manifests(files, self._summary(done))
         release(self._context, txn, export)
         return replace(done, saved=None, changed=None)
 
