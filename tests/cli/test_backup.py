@@ -5,16 +5,19 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import apsw
 import pytest
 
 from partita import Store, connect
+from partita.cli.backup import backup
 from partita.dynamodb.requests import DeleteTable, DescribeContinuousBackups, DescribeTable, DescribeTimeToLive
 from partita.dynamodb.shapes import Tag
 from partita.dynamodb.tag_shapes import ListTagsOfResource, TagResource
-from partita.errors import RehearsalFailed
+from partita.errors import ConfigurationError, RehearsalFailed
 from partita.recovery import rehearse
 from partita.recovery.restoring import delete_table, run_restore
 from tests.cli import ledger
@@ -184,6 +187,7 @@ def test_file_in_use_is_copied_and_verified(tmp_path: Path) -> None:
             stop.set()
             thread.join()
     assert "copied and verified" in printed
+    assert sorted(path.name for path in tmp_path.glob("copy*")) == ["copy.db"]
     with connect(str(copy), ledger.design) as copied:
         found = entries(copied)
     assert before <= len(found) <= len(written)
@@ -191,3 +195,15 @@ def test_file_in_use_is_copied_and_verified(tmp_path: Path) -> None:
     assert "exists already" in run("backup", "--on", data, "--copy", copy, code=2)
     assert "no such file" in run("backup", "tests.cli.ledger", "--on", tmp_path / "none.db", code=2)
     assert "--copy copies a database file" in run("backup", "--on", "http://none", "--copy", tmp_path / "c.db", code=2)
+
+
+def test_copy_of_a_damaged_file_is_an_error_and_is_removed(tmp_path: Path) -> None:
+    data = tmp_path / "ledger.db"
+    with connect(data, ledger.design) as db:
+        db.create_tables()
+        db.create(Entry(entry_id="1", amount=1))
+    with closing(apsw.Connection(str(data))) as connection:
+        connection.execute("UPDATE spaces SET n = n + 1")
+    with pytest.raises(ConfigurationError, match="the copy has problems, and is removed"):
+        backup(on=str(data), copy=tmp_path / "copy.db")
+    assert list(tmp_path.glob("copy*")) == []

@@ -1,5 +1,6 @@
 """ExportTableToPointInTime: DynamoDB's layout in a folder, of any second, and of the changes of a window."""
 
+import errno
 import gzip
 import json
 from collections.abc import Iterator
@@ -341,3 +342,21 @@ def test_data_file_of_a_process_that_was_killed_is_deleted_at_the_end(bench: Ben
     described = bench.ok("DescribeExport", ExportArn=started["ExportArn"])["ExportDescription"]
     assert len(exported_lines(bench, described)) == 1
     assert len(list((folder / "data").iterdir())) == 1
+
+
+def test_disk_without_space_fails_the_export_and_leaves_no_part_of_a_file(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.put("notes", pk="a")
+    with monkeypatch.context() as full:
+        full.setattr("os.fsync", _full_disk)
+        described = export(bench)
+    assert (described["ExportStatus"], described["FailureCode"]) == ("FAILED", "S3InternalError")
+    assert "No space left" in described["FailureMessage"]
+    assert [path for path in bucket_of(bench).rglob("*") if path.is_file()] == []
+    assert len(exported_lines(bench, export(bench))) == 1
+    assert problems_of(bench.engine) == []
+
+
+def _full_disk(descriptor: int) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")

@@ -166,7 +166,9 @@ def test_read_after_a_failed_one_works(engine: Engine, storage: FaultyStorage, p
         engine.call(read)
 
 
-def test_background_work_survives_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_background_work_survives_errors_and_logs_one_that_stays_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     storage = FaultyStorage(str(tmp_path / "notes.db"))
     monkeypatch.setattr("partita.engine.maintenance.SECONDS_BETWEEN", 0.001)
     with Engine(storage) as engine:
@@ -186,6 +188,8 @@ def test_background_work_survives_errors(tmp_path: Path, monkeypatch: pytest.Mon
         assert stepped.wait(PATIENCE)
         assert thread.is_alive()
         engine.call(put(1))
+    waiting = [each.getMessage() for each in caplog.records if "background work waits" in each.getMessage()]
+    assert waiting == [f"background work waits, and is tried again: {tmp_path}/notes.db: disk I/O error"]
 
 
 def test_background_work_survives_unexpected_errors(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,10 +133,13 @@ def _copy(address: str, target: Path) -> None:
     if "://" in address or not Path(address).is_file():
         raise ConfigurationError(f"--copy copies a database file; --on {address} is not a file")
     begun = time.monotonic()
+
+    def check(copied: str) -> None:
+        problems = problems_of_file(Path(copied))
+        if problems:
+            raise ConfigurationError(f"{target}: the copy has problems, and is removed:\n" + "\n".join(problems[:20]))
+
     with progress_line("copying pages") as progress:
-        copy_file(address, str(target), progress)
-    problems = problems_of_file(target)
-    if problems:
-        raise ConfigurationError(f"{target}: the copy has problems:\n" + "\n".join(problems[:20]))
+        copy_file(address, str(target), progress, check)
     size, took = target.stat().st_size / 1e6, time.monotonic() - begun
     print(f"{target}: {size:,.1f} MB copied and verified in {took:.1f} s")

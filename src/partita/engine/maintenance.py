@@ -51,6 +51,7 @@ class Maintenance:
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
+        self._failure: str | None = None
         self._tokens_from = b""
         self._tokens_due = 0.0
         self._backups_due = 0.0
@@ -160,14 +161,23 @@ class Maintenance:
         while not self._stop.is_set():
             try:
                 version = self._context.storage.version()
-                if not self.step():
+                has_more = self.step()
+                self._failure = None
+                if not has_more:
                     self._rest(version)
-            except PartitaError:  # a busy or full disk; the next round tries again
+            except PartitaError as error:  # a busy or full disk; the next round tries again
+                self._report(error)
                 self._wake.wait(SECONDS_BETWEEN)
             except BaseException:  # noqa: BLE001 - it is logged, and nothing may end the thread
                 _log().exception("background work failed; it is tried again")
                 self._wake.wait(SECONDS_BETWEEN)
             self._wake.clear()
+
+    def _report(self, error: PartitaError) -> None:
+        """Logs a failure once, until the work succeeds or fails otherwise: an export or a restore waits for it."""
+        if str(error) != self._failure and not self._stop.is_set():
+            _log().warning("background work waits, and is tried again: %s", error)
+        self._failure = str(error)
 
     def _rest(self, version: int) -> None:
         """Waits for a second, and on while nothing is committed and nothing is due."""

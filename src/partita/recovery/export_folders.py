@@ -18,13 +18,13 @@ _BLOCK = 1 << 20
 T = TypeVar("T")
 
 
-class _Summary(msgspec.Struct, frozen=True, rename="camel"):
+class _ExportSummary(msgspec.Struct, frozen=True, rename="camel"):
     table_arn: str
     output_format: str = "DYNAMODB_JSON"
     export_type: str = "FULL_EXPORT"
 
 
-class _File(msgspec.Struct, frozen=True, rename="camel"):
+class _ManifestLine(msgspec.Struct, frozen=True, rename="camel"):
     md5_checksum: str
     key: str = msgspec.field(name="dataFileS3Key")
 
@@ -63,14 +63,14 @@ def newest_exports(folder: Path) -> dict[str, FoundExport]:
     found: dict[str, FoundExport] = {}
     summaries = folder.rglob("AWSDynamoDB/*/manifest-summary.json")
     for path in sorted(summaries, key=lambda each: each.parent.name):
-        summary = _decoded(path, _content(path), _Summary)
+        summary = _decoded(path, _content(path), _ExportSummary)
         if summary.export_type == "FULL_EXPORT":
             found[summary.table_arn.rpartition("/")[2]] = FoundExport(path.parent, summary.output_format == "ION")
     return found
 
 
-def _lines(manifest: Path) -> Iterator[_File]:
-    return (_decoded(manifest, line, _File) for line in _content(manifest).splitlines() if line.strip())
+def _lines(manifest: Path) -> Iterator[_ManifestLine]:
+    return (_decoded(manifest, line, _ManifestLine) for line in _content(manifest).splitlines() if line.strip())
 
 
 def _content(manifest: Path) -> bytes:
