@@ -31,6 +31,7 @@ table = Table("shop", "PK", "SK", (Index("GSI1", "GSI1PK", "GSI1SK"),), naming="
 class Status(StrEnum):
     OPEN = "OPEN"
     SHIPPED = "SHIPPED"
+    RETURNED = "RETURNED"
 
 
 class Channel(OpenEnum):

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from partita import NotFound, Store
+from partita.dynamodb.requests import PutItem
 from partita.studio.studio_app import StudioApplication
 from tests.studio.browser_client import TOKEN, StudioClient, commit, signed_in
-from tests.studio.shop import DIGITS, NOON, Customer, customer, order, orders_of
+from tests.studio.shop import DIGITS, NOON, Customer, Status, customer, order, orders_of
 
 KEY = json.dumps({"PK": {"S": "CUSTOMER#c1"}, "SK": {"S": "ORDER#2025-05-01T12:00:00.000000Z#o0"}})
 OWNER_KEY = json.dumps({"PK": {"S": "CUSTOMER#c1"}, "SK": {"S": "PROFILE"}})
@@ -245,3 +246,79 @@ def test_read_only_studio_offers_no_edit(reader: StudioClient) -> None:
     assert "Duplicate" not in page
     assert reader.get("/studio/shop/edit", key=KEY).status == 403
     assert reader.get("/studio/shop/new", entity="Order").status == 403
+
+
+@pytest.mark.parametrize(
+    ("field", "mine", "theirs"),
+    [
+        ("lines", '[{"mine": 1}]', [{"theirs": 1}]),
+        ("tags", '["mine"]', frozenset({"theirs"})),
+        ("label", "AAEC", b"theirs"),
+        ("status", "SHIPPED", Status.RETURNED),
+        ("total", "1", DIGITS - 1),
+    ],
+)
+def test_attribute_of_any_type_that_has_changed_meanwhile_is_not_overwritten(
+    client: StudioClient, db: Store, field: str, mine: str, theirs: Any
+) -> None:
+    _stage(client, {**_form(client, "edit", key=KEY), f"field.{field}": mine})
+    with db.change(order("c1", NOON, "o0")) as draft:
+        setattr(draft, field, theirs)
+    reply = commit(client)
+    assert reply.status == 409
+    assert "has been changed since this edit began" in reply.text
+    assert getattr(db.one(order("c1", NOON, "o0")), field) == theirs
+
+
+@pytest.mark.parametrize("beside_another", [False, True])
+def test_item_that_was_edited_meanwhile_is_not_deleted(client: StudioClient, db: Store, beside_another: bool) -> None:
+    _stage(client, _form(client, "delete", key=KEY))
+    if beside_another:
+        _stage(client, {**_form(client, "edit", key=OWNER_KEY), "field.name": "Ana Maria"})
+    with db.change(order("c1", NOON, "o0")) as draft:
+        draft.lines = [{"theirs": 1}]
+    assert commit(client).status == 409
+    assert db.one(order("c1", NOON, "o0")).lines == [{"theirs": 1}]
+
+
+def test_item_without_attributes_that_have_defaults_can_be_edited_and_deleted(client: StudioClient, db: Store) -> None:
+    key = {"PK": {"S": "CUSTOMER#c1"}, "SK": {"S": "ORDER#2025-05-01T12:00:00.000000Z#old"}}
+    attributes = {"customerId": {"S": "c1"}, "placedAt": {"S": "2025-05-01T12:00:00Z"}, "orderId": {"S": "old"}}
+    index = {"GSI1PK": {"S": "STATUS#OPEN"}, "GSI1SK": {"S": "2025-05-01T12:00:00.000000Z"}}
+    db.backend.call(PutItem(table_name="shop", item={**key, **attributes, **index}))
+    changes = {"field.paid": "true", "field.total": "3", "field.channel": "PHONE", "field.lines": '[{"a":1}]'}
+    _stage(client, {**_form(client, "edit", key=json.dumps(key)), **changes})
+    assert commit(client).status == 303
+    db.backend.call(PutItem(table_name="shop", item={**key, **attributes, **index}))
+    _stage(client, {**_form(client, "edit", key=KEY), "field.note": "beside the deletion"})
+    _stage(client, _form(client, "delete", key=json.dumps(key)))
+    assert commit(client).status == 303
+    assert db.get(order("c1", NOON, "old")) is None
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\rb", "a\r\nb", "a\nb", "\r\n", " a ", "e\u0301 \u202e", "x" * 90 + "\r"])
+def test_text_that_a_browser_cannot_send_back_stays_as_it_is(client: StudioClient, db: Store, text: str) -> None:
+    with db.change(order("c1", NOON, "o0")) as draft:
+        draft.note = text
+    sent = text.replace("\0", "\ufffd").replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n")
+    fields = {**_form(client, "edit", key=KEY), "field.note": sent}
+    assert "nothing has been changed" in client.post("/studio/shop/stage", **fields).text
+    _stage(client, {**fields, "field.status": "SHIPPED"})
+    (staged,) = client.view("/studio/shop/staged")["edits"]
+    assert [each["name"] for each in staged["differences"]] == ["status"]
+
+
+def test_text_with_line_breaks_of_any_kind_has_a_control_that_keeps_them(client: StudioClient, db: Store) -> None:
+    with db.change(order("c1", NOON, "o0")) as draft:
+        draft.note = "a\rb"
+    assert '<textarea id="field-field.note"' in client.get("/studio/shop/edit", key=KEY).text
+
+
+def test_value_beside_a_checked_box_for_no_value_is_not_lost(client: StudioClient, db: Store) -> None:
+    with db.change(order("c1", NOON, "o0")) as draft:
+        draft.note = None
+    fields = _form(client, "edit", key=KEY)
+    assert fields["null.field.note"] == "1"
+    reply = client.post("/studio/shop/stage", **{**fields, "field.note": "typed"})
+    assert (reply.status, "a value and the check for no value" in reply.text) == (422, True)
+    assert "typed" in reply.text

@@ -1,12 +1,15 @@
 """Items: as they are stored, page by page, each type exactly; export and import."""
 
 import json
+import re
 from decimal import Decimal
+from html import unescape
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from partita import Store, connect
+from partita import Entity, Index, Keys, Store, Table, connect, prove
 from partita.dynamodb.requests import PutItem
 from partita.engine.engine import Engine
 from partita.studio.studio_app import StudioApplication
@@ -60,13 +63,82 @@ def test_builder_queries_by_key_and_filters(client: StudioClient) -> None:
     assert "aws dynamodb query" in view["cli"]
 
 
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        ({"sk0": "ORDER#", "sort_op": "begins_with"}, "a range of the sort key needs the partition key"),
+        ({"pk0": "CUSTOMER#c1", "sk0": "ORDER#"}, "choose a condition for the sort key"),
+        ({"pk0": "CUSTOMER#c1", "sort_op": "="}, "give a value for SK"),
+        ({"f0value": "x"}, "name the attribute that the filter compares"),
+    ],
+)
+def test_value_without_an_effect_is_an_error_in_the_form(
+    client: StudioClient, query: dict[str, str], error: str
+) -> None:
+    reply = client.get("/studio/shop/items", **query)
+    assert reply.status == 422
+    assert error in reply.text
+    assert all(f'value="{value}"' in reply.text for value in query.values())
+    assert client.get("/studio/shop/export/lines", **query).status == 422
+
+
+def test_query_of_an_index_with_a_key_of_several_attributes_needs_all_of_its_partition_key(engine: Engine) -> None:
+    table = Table("several", "PK", "SK", (Index("Several", ("year", "level"), ("score", "rank")),))
+
+    class Thing(Entity, table=table, key=("THING#{thing_id}", "THING")):
+        thing_id: str
+        year: int
+        level: str
+        score: int
+        rank: int
+        in_index = Keys("Several")
+
+    wide = prove("wide", table)
+    with_tables = Store(engine, wide)
+    with_tables.create_tables()
+    with_tables.create(Thing(thing_id="t", year=2025, level="a", score=1, rank=2))
+    client = StudioClient(StudioApplication({"wide": StudioDesign("wide", wide, engine)}, DataPlace("memory:"), TOKEN))
+    here = {"table": "several", "index": "Several"}
+    every = {"pk0": "2025", "pk1": "a", "sort_op": "=", "sk0": "1", "sk1": "2"}
+    view = client.view("/studio/wide/items", **here, **every)
+    assert (view["error"], len(view["page"]["rows"])) == ("", 1)
+    for missing, name in (("pk0", "year"), ("pk1", "level"), ("sk0", "score")):
+        query = {each: value for each, value in every.items() if each != missing}
+        assert f"give a value for {name}" in client.view("/studio/wide/items", **here, **query)["error"]
+
+
+def test_design_without_entities_has_every_page(engine: Engine) -> None:
+    empty = prove("empty", Table("empty", "PK", "SK"))
+    Store(engine, empty).create_tables()
+    place = DataPlace("memory:", writable=True)
+    client = StudioClient(StudioApplication({"empty": StudioDesign("empty", empty, engine)}, place, TOKEN))
+    for path in ("", "/map", "/patterns", "/items", "/search", "/partiql", "/stream", "/health", "/staged", "/export"):
+        assert client.get(f"/studio/empty{path}").status == 200, path
+    assert "New item" not in client.get("/studio/empty/items").text
+    assert client.get("/studio/empty/new").status == 404
+
+
+def test_page_of_a_statement_that_matches_nothing_yet_leads_to_the_next(client: StudioClient) -> None:
+    statement = "SELECT orderId FROM shop WHERE begins_with(note, '<script>')"
+    found, query = [], {"statement": statement, "size": "1"}
+    while True:
+        found += client.view("/studio/shop/partiql", **query)["items"]
+        page = client.get("/studio/shop/partiql", **query).text
+        following = re.search(r'href="([^"]*)" class="button" rel="next"', page)
+        if following is None:
+            break
+        query = dict(parse_qsl(urlsplit(unescape(following[1])).query))
+    assert found == [{"orderId": {"S": "o0"}}]
+    assert "First page" in page
+
+
 def test_item_page_shows_every_type_exactly(client: StudioClient, engine: Engine) -> None:
     item: dict[str, dict[str, Any]] = {
         "PK": {"S": "x"},
         "SK": {"S": "y"},
         "n": {"N": "-0.00000000000000000000000000000000000001"},
         "ns": {"NS": ["1", "2.5"]},
-        "ss": {"SS": ["a,b", "c"]},
+        "ss": {"SS": ["a, b", "c"]},
         "b": {"B": "AP8="},
         "bs": {"BS": ["AA==", "AP8="]},
         "l": {"L": [{"NULL": True}, {"BOOL": False}]},
@@ -80,6 +152,7 @@ def test_item_page_shows_every_type_exactly(client: StudioClient, engine: Engine
     assert view["entity"] == ""
     page = client.get("/studio/shop/item", key=key).text
     assert "No entity of the design explains this item" in page
+    assert "&quot;a, b&quot;, &quot;c&quot;" in page
     for kind in ("N", "NS", "SS", "B", "BS", "L", "M"):
         assert f">{kind}</abbr>" in page
 
@@ -172,3 +245,14 @@ def test_attributes_without_a_column_are_named(client: StudioClient, engine: Eng
     ):
         assert "22 further attributes" in page
         assert "attribute59" in page
+
+
+def test_import_takes_what_an_export_wrote_whatever_its_texts_contain(client: StudioClient, db: Store) -> None:
+    text = "".join(map(chr, (0, 9, 11, 12, 13, 28, 29, 30, 133, 8232, 8233, 65279, 65534, 128512))) + "\u202e한국어"
+    db.create(Customer(customer_id="c9", email="nine@example.com", name=text))
+    lines = client.get("/studio/shop/export/lines", entity="Customer").text
+    db.delete(customer("c9"))
+    for line_break in ("\n", "\r\n"):
+        sent = lines.replace("\n", line_break)
+        assert client.post("/studio/shop/import.json", lines=sent, table="shop").json["errors"] == []
+    assert db.one(customer("c9")).name == text

@@ -50,15 +50,19 @@ def shortened(text: str, most: int) -> str:
 
 
 def attribute_text(value: AttributeValue) -> str:
-    """The content of an attribute without its type.
+    """The content of an attribute without its type; the texts of a set in quotation marks.
 
     >>> attribute_text({"NS": ["1", "2"]}), attribute_text({"B": "AAA="}), attribute_text({"M": {"a": {"S": "b"}}})
     ('1, 2', 'AAA=', '{"a":{"S":"b"}}')
+    >>> attribute_text({"SS": ["a, b", "c"]})
+    '"a, b", "c"'
     """
     kind = type_of(value)
     content = value[kind]
     if kind in ("S", "N", "B"):
         return str(content)
+    if kind == "SS":
+        return ", ".join(json_text(each) for each in content)
     if kind in SETS:
         return ", ".join(map(str, content))
     if kind == "NULL":

@@ -28,7 +28,7 @@ from partita.studio.components import (
 from partita.studio.entity_forms import NULL, EntityField, entity_fields, entity_of
 from partita.studio.item_page import fetch, key_of_request
 from partita.studio.json_input import NotJson, json_input
-from partita.studio.markup import Child, Markup, el
+from partita.studio.markup import Child, Markup, Value, el
 from partita.studio.shell import page
 from partita.studio.staged_edits import MAX_EDITS, StagedEdit, commit, describe_edit, explained, model_named
 from partita.studio.visits import Redirect, Visit
@@ -89,7 +89,7 @@ def read_new(visit: Visit) -> EditView:
     """A new entity, empty or with the values of another one."""
     visit.check_writable()
     names = [each.name for each in visit.design.models]
-    name = visit.param("entity") or names[0]
+    name = visit.param("entity") or next(iter(names), "")
     model = _model(visit, name)
     values = stored_values(visit)[1] if visit.param("key") else None
     return EditView(name, "create", entity_fields(model, values, None), None, names)
@@ -193,16 +193,23 @@ def _control(each: EntityField, view: EditView) -> Markup:
     if each.choices and not each.is_open:
         options = {"": "", **{value: value for value in each.choices}}
         control = choice(name, options, each.text, aria_describedby=f"hint-{name}", aria_invalid=invalid)
-    elif len(each.text) > 60 or "\n" in each.text or (each.is_json and each.text[:1] in ("[", "{")):
+    elif _needs_lines(each):
         rows = min(14, max(3, len(each.text) // 80 + each.text.count("\n") + 1))
         control = text_area(name, each.text, rows, hint=True, aria_invalid=invalid, dir="auto")
     else:
         control = text_input(name, each.text, hint=True, aria_invalid=invalid, dir="auto")
     null: Child = None
     if each.optional:
-        box = el("input", type="checkbox", name=NULL + name, value="1", checked=each.is_null, id=f"null-{name}")
+        known: dict[str, Value] = {"checked": each.is_null, "id": f"null-{name}", "data_null_of": f"field-{name}"}
+        box = el("input", type="checkbox", name=NULL + name, value="1", **known)
         null = el("label", box, f" no value for {each.name}", for_=f"null-{name}", cls="null small")
     return el("div", field(name, label, control, f"{each.about}{', as JSON' if each.is_json else ''}"), null)
+
+
+def _needs_lines(each: EntityField) -> bool:
+    """Whether a text is long, or would lose its line breaks in a single line."""
+    has_breaks = "\r" in each.text or "\n" in each.text
+    return has_breaks or len(each.text) > 60 or (each.is_json and each.text[:1] in ("[", "{"))
 
 
 def write_stage(visit: Visit) -> EditView:
@@ -217,7 +224,7 @@ def write_stage(visit: Visit) -> EditView:
         for name, value in visit.form
         if name.startswith((PREFIX, NULL + PREFIX))
     }
-    texts = {name: value.replace("\r\n", "\n") for name, value in texts.items()}
+    texts = {name: value.replace("\r\n", "\n") for name, value in texts.items()}  # a form sends every break as both
     staged = visit.staged
     try:
         after = None if kind == "delete" else plain_values(entity_of(model, texts, before))

@@ -95,14 +95,30 @@ def entity_of(model: Model, texts: Mapping[str, str], before: Mapping[str, Any] 
     """
     values: dict[str, Any] = {}
     for each in entity_fields(model, before, texts):
+        old = None if before is None else before.get(each.name)
+        is_same = isinstance(old, str) and not each.is_json and text_as_sent(old) == each.text
         if each.automatic:
             if before is not None and each.name in before:
-                values[each.name] = before[each.name]
+                values[each.name] = old
         elif each.is_null:
+            if each.text and not is_same and (old is None or each.text != json_text(old)):
+                reason = "it has both a value and the check for no value; take one of them away"
+                raise InvalidValue(model.name, reason, each.name)
             values[each.name] = None
-        elif each.text or (not each.is_json and before is not None and before.get(each.name) is not None):
+        elif is_same:
+            values[each.name] = old
+        elif each.text or (not each.is_json and old is not None):
             values[each.name] = _json_value(model, each) if each.is_json else each.text
     return entity_from(model, values)
+
+
+def text_as_sent(text: str) -> str:
+    """A text as a form of a browser sends it back: HTML has neither NUL nor other line breaks.
+
+    >>> text_as_sent("a\\r\\nb\\rc\\0")
+    'a\\nb\\nc\ufffd'
+    """
+    return text.replace("\0", "\ufffd").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _json_value(model: Model, field: EntityField) -> Any:

@@ -99,7 +99,7 @@ def render_items(view: ItemsView, visit: Visit) -> Markup:
     actions: list[Child] = [
         el("a", "Export", href=visit.url("export", **query_of(read)), cls="button"),
     ]
-    if visit.place.writable:
+    if visit.place.writable and visit.design.models:
         entity = "" if read.entity in (GUARDS, UNEXPLAINED) else read.entity
         actions.append(el("a", "Import", href=visit.url("import", table=read.table), cls="button"))
         actions.append(el("a", "New item", href=visit.url("new", entity=entity), cls="button primary"))
@@ -109,7 +109,9 @@ def render_items(view: ItemsView, visit: Visit) -> Markup:
         heading(where, None, *actions),
         _tabs(view, visit),
         _entities(view, visit),
-        details("Query and scan builder", _builder(view, visit), is_open=bool(read.is_query or read.filters)),
+        details(
+            "Query and scan builder", _builder(view, visit), is_open=bool(read.is_query or read.filters or view.error)
+        ),
         notice("bad", view.error) if view.error else None,
         _rows(view, visit) if view.page is not None else None,
         used_line(view.used),

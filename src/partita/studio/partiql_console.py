@@ -138,17 +138,22 @@ def _question(view: StatementView, visit: Visit) -> Markup:
 
 
 def _items(view: StatementView, visit: Visit) -> Markup:
-    if not view.items:
-        return empty("No items", "The statement ran, and returned nothing.")
-    names = columns_of(view.items)
-    rows: list[list[Child]] = [[attribute_cell(each.get(name)) for name in names.shown] for each in view.items]
-    following = None
+    following = first = None
     if view.next_token:
         following = visit.url("partiql", statement=view.statement, size=view.size, next=view.next_token)
+    if visit.param("next"):
+        first = visit.url("partiql", statement=view.statement, size=view.size)
+    pages = pages_of("Pages of items", following, first)
+    if not view.items:
+        text = "None of the items that were read so far matches; the next page reads on."
+        done = "The statement ran, and returned nothing."
+        return el("section", empty("No items", text if following else done), pages)
+    names = columns_of(view.items)
+    rows: list[list[Child]] = [[attribute_cell(each.get(name)) for name in names.shown] for each in view.items]
     return el(
         "section",
         el("h2", "Items ", el("span", f"{len(rows)} shown", cls="count-text")),
         grid("Items", [*names.shown], rows),
         left_out(names.left_out),
-        pages_of("Pages of items", following, None),
+        pages,
     )

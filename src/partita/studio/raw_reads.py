@@ -98,11 +98,17 @@ def read_of(visit: Visit) -> RawRead:
         entity=entity,
         partition=partition if any(partition) else [],
         sort_operator=operator,
-        sort=[value for at in range(len(keys.sk)) if (value := visit.param(f"sk{at}"))],
+        sort=_without_last_empty([visit.param(f"sk{at}") for at in range(len(keys.sk))]),
         filters=list(_filters(visit)),
         descending=bool(visit.param("descending")),
         size=visit.number("size", 50, 1, 500),
     )
+
+
+def _without_last_empty(values: list[str]) -> list[str]:
+    while values and not values[-1]:
+        values.pop()
+    return values
 
 
 def query_of(read: RawRead) -> dict[str, Any]:
@@ -119,12 +125,12 @@ def query_of(read: RawRead) -> dict[str, Any]:
 
 def _filters(visit: Visit) -> Iterator[RawFilter]:
     for at in range(FILTERS):
-        name = visit.param(f"f{at}")
-        if name:
+        name, value = visit.param(f"f{at}"), visit.param(f"f{at}value")
+        if name or value:
             operator, kind = visit.param(f"f{at}op", "="), visit.param(f"f{at}type", "S")
             if operator not in OPERATORS or kind not in TYPES:
                 raise InvalidValue("studio", "the filter is not valid", f"f{at}")
-            yield RawFilter(name, operator, kind, visit.param(f"f{at}value"))
+            yield RawFilter(name, operator, kind, value)
 
 
 class KeyNames(msgspec.Struct, frozen=True):
@@ -171,7 +177,10 @@ def request_of(visit: Visit, read: RawRead, start: Item | None, limit: int) -> w
     """The request of one page."""
     table = visit.table(read.table)
     keys = key_names(table, read.index)
+    _check_range(keys, read)
     text = Placeholders()
+    if not all(each.attribute for each in read.filters):
+        raise InvalidValue("studio", "name the attribute that the filter compares", "f0")
     filters = [_condition(each, text) for each in read.filters]
     common: dict[str, Any] = {
         "table_name": visit.db.table_name(table),
@@ -197,10 +206,25 @@ def request_of(visit: Visit, read: RawRead, start: Item | None, limit: int) -> w
     return found
 
 
+def _check_range(keys: KeyNames, read: RawRead) -> None:
+    """InvalidValue where a value or a condition of the key would have no effect."""
+    if read.partition and not read.is_query:
+        at = read.partition.index("")
+        raise InvalidValue(
+            "studio", f"a query needs the whole partition key: give a value for {keys.pk[at]}", f"pk{at}"
+        )
+    if (read.sort or read.sort_operator) and not read.is_query:
+        reason = "a range of the sort key needs the partition key; a filter compares any attribute in a scan"
+        raise InvalidValue("studio", reason, "pk0")
+    if read.sort and not read.sort_operator:
+        raise InvalidValue("studio", "choose a condition for the sort key", "sort_op")
+    if read.sort_operator and not all(read.sort or [""]):
+        at = [*read.sort, ""].index("")
+        raise InvalidValue("studio", f"give a value for {keys.sk[at]}", f"sk{at}")
+
+
 def _sort_terms(table: Table, keys: KeyNames, read: RawRead, text: "Placeholders") -> Iterator[str]:
     """Equal values for all sort attributes but the last one, which has the operator."""
-    if not read.sort or not read.sort_operator:
-        return
     for at, (name, value) in enumerate(zip(keys.sk, read.sort, strict=False)):
         placed = text.value(attribute_of(key_type(table, name), value, f"sk{at}"))
         operator = read.sort_operator if at == len(read.sort) - 1 else "="

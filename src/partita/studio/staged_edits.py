@@ -7,19 +7,26 @@ from typing import Any
 
 import msgspec
 
-from partita.design.condition_checks import is_comparable
-from partita.design.conditions import Condition, F
+from partita.design.conditions import Condition
 from partita.design.key_slots import key_slots
 from partita.design.markers import Version
 from partita.design.models import Model
 from partita.design.reads import Get, get
-from partita.errors import InvalidTransaction, InvalidValue
+from partita.errors import ConditionFailed, InvalidTransaction, InvalidValue, PartitaError, VersionConflict, item_name
 from partita.plan.design import Design
 from partita.plan.items import key_of, key_text, values_of
+from partita.plan.unchanged import edited_values, unchanged_condition
 from partita.store.store import Store
 from partita.studio.entity_forms import entity_from
 
 MAX_EDITS = 50
+
+
+class EditConflict(PartitaError):
+    """An entity has been changed since a staged edit of it began."""
+
+    def __init__(self, item: str) -> None:
+        super().__init__(f"{item} has been changed since this edit began; remove the edit, and edit the item again")
 
 
 class StagedEdit(msgspec.Struct, frozen=True):
@@ -109,25 +116,6 @@ def changed_fields(model: Model, before: Any, after: Any) -> list[str]:
     ]
 
 
-def unchanged_since(model: Model, entity: Any, fields: list[str]) -> tuple[int | None, Condition | None]:
-    """The version of an entity, or else the condition that these attributes are still as they were."""
-    versioned = model.one_marked(Version)
-    if versioned is not None:
-        return getattr(entity, versioned.field), None
-    condition: Condition | None = None
-    for name in fields:
-        attribute, value = model.attributes[name], getattr(entity, name)
-        if attribute.in_key or name in model.key.fields or not (value is None or _is_scalar(attribute.kind, value)):
-            continue
-        term = F[name].is_absent() if value is None else F[name] == value
-        condition = term if condition is None else condition & term
-    return None, condition
-
-
-def _is_scalar(kind: Any, value: Any) -> bool:
-    return isinstance(kind, type) and not isinstance(value, list | dict | set | tuple) and is_comparable(value, kind)
-
-
 def describe_edit(design: Design, edit: StagedEdit) -> str:
     """What an edit does to which item."""
     model = model_named(design, edit.entity)
@@ -139,10 +127,17 @@ def describe_edit(design: Design, edit: StagedEdit) -> str:
 
 
 def commit(db: Store, edits: list[StagedEdit]) -> None:
-    """Writes all edits or none; raises the store's error where an item has changed since it was read."""
-    if len(edits) == 1 and edits[0].kind == "delete":
-        _delete_alone(db, edits[0])
-        return
+    """Writes all edits or none; EditConflict where an entity has been edited since it was read."""
+    try:
+        if len(edits) == 1 and edits[0].kind == "delete":
+            _delete_alone(db, edits[0])
+        else:
+            _commit_together(db, edits)
+    except (ConditionFailed, VersionConflict) as error:
+        raise EditConflict(item_name(error.entity, error.key)) from error
+
+
+def _commit_together(db: Store, edits: list[StagedEdit]) -> None:
     with db.transaction() as transaction:
         for edit in edits:
             model = model_named(db.design, edit.entity)
@@ -154,13 +149,17 @@ def commit(db: Store, edits: list[StagedEdit]) -> None:
             elif after is None:
                 if db.design.ownerships.get(model):
                     raise InvalidTransaction(f"{model.name} owns other items; commit its deletion alone")
-                transaction.delete(call_of(model, before), when=_deletion_condition(model, before))
+                transaction.delete(call_of(model, before), when=unchanged_condition(before))
             else:
                 fields = changed_fields(model, before, after)
-                version, condition = unchanged_since(model, before, fields)
-                draft = transaction.change(call_of(model, before), when=condition, version=version)
+                draft = transaction.change(call_of(model, before), when=_unchanged(model, before, fields))
                 for name in fields:
                     setattr(draft, name, getattr(after, name))
+
+
+def _unchanged(model: Model, before: Any, fields: list[str]) -> Condition | None:
+    """The condition that an entity has the version that was edited; without one, that these attributes are the same."""
+    return unchanged_condition(before, None if model.one_marked(Version) is not None else fields)
 
 
 def _delete_alone(db: Store, edit: StagedEdit) -> None:
@@ -169,13 +168,13 @@ def _delete_alone(db: Store, edit: StagedEdit) -> None:
     assert model is not None
     assert edit.before is not None
     before = entity_from(model, edit.before)
-    db.delete(call_of(model, before), when=_deletion_condition(model, before))
 
+    def check(stored: Any) -> None:
+        if edited_values(stored) != edited_values(before):
+            key = {slot.field: getattr(before, slot.field) for slot in key_slots(model, model.key, whole=True)}
+            raise ConditionFailed(model.name, key)
 
-def _deletion_condition(model: Model, before: Any) -> Condition | None:
-    version, condition = unchanged_since(model, before, list(model.attributes))
-    versioned = model.one_marked(Version)
-    return F[versioned.field] == version if versioned is not None else condition
+    db.delete(call_of(model, before), check=check)
 
 
 def explained(db: Store, edit: StagedEdit) -> str:

@@ -138,7 +138,7 @@ def write_import(visit: Visit) -> ImportView:
     guards = 0
     errors: dict[int, str] = {}
     waiting: dict[int, Any] = {}
-    for number, line in enumerate(visit.param("lines").splitlines(), 1):
+    for number, line in enumerate(visit.param("lines").split("\n"), 1):
         try:
             item = _item(line) if line.strip() else None
             if item is not None and OWNER in item:

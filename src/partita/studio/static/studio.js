@@ -151,6 +151,14 @@ for (const input of all('[data-reads-into]')) {
   })
 }
 
+// The check for no value and a value exclude each other.
+for (const box of all('[data-null-of]')) {
+  const control = document.getElementById(box.dataset.nullOf)
+  let text = ''
+  control.addEventListener('input', () => { box.checked = false })
+  box.addEventListener('change', () => { [text, control.value] = [control.value, box.checked ? '' : text] })
+}
+
 // Forms that destroy something ask first.
 for (const form of all('form[data-confirm]')) {
   form.addEventListener('submit', (event) => { if (!confirm(form.dataset.confirm)) event.preventDefault() })
