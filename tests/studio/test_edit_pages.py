@@ -314,6 +314,15 @@ def test_text_with_line_breaks_of_any_kind_has_a_control_that_keeps_them(client:
     assert '<textarea id="field-field.note"' in client.get("/studio/shop/edit", key=KEY).text
 
 
+def test_set_in_another_order_is_not_a_change(client: StudioClient, db: Store) -> None:
+    names = [f"tag{number}" for number in range(40)]
+    with db.change(order("c1", NOON, "o0")) as draft:
+        draft.tags = frozenset(names)
+    fields = _form(client, "edit", key=KEY)
+    reply = client.post("/studio/shop/stage", **{**fields, "field.tags": json.dumps(names[::-1])})
+    assert "nothing has been changed" in reply.text
+
+
 def test_value_beside_a_checked_box_for_no_value_is_not_lost(client: StudioClient, db: Store) -> None:
     with db.change(order("c1", NOON, "o0")) as draft:
         draft.note = None

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from partita.design.json_codec import encoded, open_decimal
+from partita.design.json_codec import encoded, encoded_sorted, open_decimal
 from partita.dynamodb.canonical import binary_size
 from partita.dynamodb.values import SETS, AttributeValue, Item, type_of
 from partita.studio.markup import Markup, el
@@ -30,8 +30,8 @@ TYPE_NAMES = {
 
 
 def plain_values(entity: Any) -> dict[str, Any]:
-    """An entity as plain JSON values; a number keeps all of its digits."""
-    found: dict[str, Any] = _decode(encoded(entity))
+    """An entity as plain JSON values; a number keeps all of its digits, and a set is in order, so that equal ones are."""
+    found: dict[str, Any] = _decode(encoded_sorted(entity))
     return found
 
 

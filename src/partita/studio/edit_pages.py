@@ -25,7 +25,7 @@ from partita.studio.components import (
     text_input,
     used_line,
 )
-from partita.studio.entity_forms import NULL, EntityField, entity_fields, entity_of
+from partita.studio.entity_forms import NULL, EntityField, entity_fields, entity_from, entity_of
 from partita.studio.item_page import fetch, key_of_request
 from partita.studio.json_input import NotJson, json_input
 from partita.studio.markup import Child, Markup, Value, el
@@ -216,7 +216,7 @@ def write_stage(visit: Visit) -> EditView:
     """Adds an edit to the staged ones; the form again, where it is not valid."""
     model = _model(visit, visit.param("entity"))
     kind = visit.param("kind")
-    before = _before(visit)
+    before = _before(visit, model)
     if kind not in ("create", "change", "delete") or (before is None) != (kind == "create"):
         raise InvalidValue("studio", "the form is not complete; open it again")
     texts = {
@@ -241,13 +241,13 @@ def write_stage(visit: Visit) -> EditView:
     raise Redirect(visit.url("staged"))
 
 
-def _before(visit: Visit) -> dict[str, Any] | None:
+def _before(visit: Visit, model: Model) -> dict[str, Any] | None:
+    """The plain values of the entity that the form was made from."""
     text = visit.param("before")
     if not text:
         return None
     try:
-        found: dict[str, Any] = json_input(text, dict[str, Any])
-        return found
+        return plain_values(entity_from(model, json_input(text, dict[str, Any])))
     except NotJson:
         raise InvalidValue("studio", "the form is not complete; open it again") from None
 
