@@ -9,9 +9,10 @@ import pytest
 
 from partita import NotFound, Store
 from partita.dynamodb.requests import PutItem
+from partita.studio.budgets import BudgetExceeded, MeteredBackend
 from partita.studio.studio_app import StudioApplication
 from tests.studio.browser_client import TOKEN, StudioClient, commit, signed_in
-from tests.studio.shop import DIGITS, NOON, Customer, Status, customer, order, orders_of
+from tests.studio.shop import DIGITS, NOON, Customer, Order, Status, customer, order, orders_of
 
 KEY = json.dumps({"PK": {"S": "CUSTOMER#c1"}, "SK": {"S": "ORDER#2025-05-01T12:00:00.000000Z#o0"}})
 OWNER_KEY = json.dumps({"PK": {"S": "CUSTOMER#c1"}, "SK": {"S": "PROFILE"}})
@@ -331,3 +332,26 @@ def test_value_beside_a_checked_box_for_no_value_is_not_lost(client: StudioClien
     reply = client.post("/studio/shop/stage", **{**fields, "field.note": "typed"})
     assert (reply.status, "a value and the check for no value" in reply.text) == (422, True)
     assert "typed" in reply.text
+
+
+def test_deletion_of_an_owner_that_stops_half_way_says_so_and_goes_on(
+    client: StudioClient, db: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(150):
+        db.create(Order(customer_id="c1", placed_at=NOON, order_id=f"more{number}"))
+    _stage(client, _form(client, "delete", key=OWNER_KEY))
+    whole_call = MeteredBackend.call
+
+    def call(backend: MeteredBackend, request: Any) -> Any:
+        if backend.writes == 2:
+            raise BudgetExceeded(backend.used, "60 seconds")
+        return whole_call(backend, request)
+
+    monkeypatch.setattr(MeteredBackend, "call", call)
+    reply = commit(client)
+    assert (reply.status, "A part was written" in reply.text) == (409, True)
+    assert 0 < len(list(db(orders_of("c1")))) < 153
+    monkeypatch.undo()
+    assert commit(client).status == 303
+    assert db.get(customer("c1")) is None
+    assert list(db(orders_of("c1"))) == []

@@ -172,3 +172,29 @@ def test_overview_lists_tables_entities_and_patterns(client: StudioClient) -> No
         "Order": "ORDER#{placed_at}#{order_id}",
     }
     assert "orders_with" in client.get("/studio/shop").text
+
+
+def _fetched_from(site: str, mode: str, dest: str) -> dict[str, str]:
+    return {"sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": dest}
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_page_of_another_origin_can_lead_here_but_not_spend_capacity(studio: StudioApplication, site: str) -> None:
+    browser = signed_in(studio)
+    followed = _fetched_from(site, "navigate", "document")
+    run = "/studio/shop/patterns/customer?arg.customer_id=c1&run=1"
+    assert browser.get(run, followed).status == 200  # a link in a chat
+    for how in (("no-cors", "image"), ("cors", "empty"), ("navigate", "iframe"), ("no-cors", "script")):
+        assert browser.get(run, _fetched_from(site, *how)).status == 403
+        assert browser.get("/studio/shop/export/lines", _fetched_from(site, *how)).status == 403
+    for path in ("/studio/shop/export/lines", "/studio/shop/health?check=doctor", "/studio/shop/health?check=plan"):
+        assert browser.get(path, followed).status == 403
+        assert browser.get(path, _fetched_from("same-origin", "navigate", "document")).status == 200
+        assert browser.get(path, _fetched_from("none", "navigate", "document")).status == 200
+    assert browser.get("/studio/shop/health", followed).status == 200
+
+
+def test_head_reads_no_further_than_the_head(studio: StudioApplication, client: StudioClient) -> None:
+    for path in ("/studio/shop/export/lines", "/studio/shop/stream/events"):
+        reply = client.send("HEAD", path, b"", {})
+        assert (reply.status, reply.text) == (200, "")

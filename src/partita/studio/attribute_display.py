@@ -30,7 +30,7 @@ TYPE_NAMES = {
 
 
 def plain_values(entity: Any) -> dict[str, Any]:
-    """An entity as plain JSON values; a number keeps all of its digits, and a set is in order, so that equal ones are."""
+    """An entity as plain JSON values, equal for equal entities; a number keeps all of its digits."""
     found: dict[str, Any] = _decode(encoded_sorted(entity))
     return found
 

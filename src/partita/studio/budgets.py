@@ -53,6 +53,7 @@ class MeteredBackend:
         self._timer = timer
         self._began = timer()
         self.used = UsedCapacity()
+        self.writes = 0  # requests that have written
         self.cursor_key: bytes | None = getattr(backend, "cursor_key", None)
         self.engine: Any = getattr(backend, "engine", backend)  # by which a text index knows the data
 
@@ -69,6 +70,8 @@ class MeteredBackend:
         finally:
             used.requests += 1
             used.seconds = self._timer() - self._began
+        if type(request) in WRITES and not _is_select(reply):
+            self.writes += 1
         self._count(request, reply)
         return reply
 

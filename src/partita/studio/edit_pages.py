@@ -1,6 +1,6 @@
 """Creating, editing, duplicating and deleting entities: forms, the list of staged edits, and their commit."""
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -34,6 +34,12 @@ from partita.studio.staged_edits import MAX_EDITS, StagedEdit, commit, describe_
 from partita.studio.visits import Redirect, Visit
 
 PREFIX = "field."
+Outcome = Literal["nothing", "part", "unknown"]
+OUTCOMES: dict[Outcome, str] = {
+    "nothing": "Nothing was written. The edits below are still staged.",
+    "part": "A part was written: items that the deleted one owns are gone. Commit again to delete the rest.",
+    "unknown": "Whether they were written is not known. Look at the items before you commit again.",
+}
 
 
 class EditView(msgspec.Struct, frozen=True):
@@ -77,8 +83,8 @@ class StagedEditsView(msgspec.Struct, frozen=True):
     edits: list[StagedView]
     committed: int = 0
     error: str = ""
-    outcome_known: bool = True
-    """Whether it is known that the commit that failed has written nothing."""
+    outcome: Outcome = "nothing"
+    """What a commit that failed has written; an owner is deleted in several requests, of which some may be done."""
 
     @property
     def status(self) -> int:
@@ -256,10 +262,8 @@ def read_staged(visit: Visit) -> StagedEditsView:
     return _staged_view(visit, committed=visit.number("committed", 0, 0, MAX_EDITS))
 
 
-def _staged_view(visit: Visit, *, committed: int = 0, error: str = "", outcome_known: bool = True) -> StagedEditsView:
-    return StagedEditsView(
-        [_staged(visit, *each) for each in visit.staged.all().items()], committed, error, outcome_known
-    )
+def _staged_view(visit: Visit, *, committed: int = 0, error: str = "", outcome: Outcome = "nothing") -> StagedEditsView:
+    return StagedEditsView([_staged(visit, *each) for each in visit.staged.all().items()], committed, error, outcome)
 
 
 def _staged(visit: Visit, number: int, edit: StagedEdit) -> StagedView:
@@ -283,9 +287,7 @@ def render_staged(view: StagedEditsView, visit: Visit) -> Markup:
     head = heading("Staged edits", about)
     notes: list[Child] = []
     if view.error:
-        unknown = "Whether they were written is not known. Look at the items before you commit again."
-        known = "Nothing was written. The edits below are still staged."
-        notes.append(notice("bad", view.error, el("p", known if view.outcome_known else unknown)))
+        notes.append(notice("bad", view.error, el("p", OUTCOMES[view.outcome])))
     if view.committed:
         notes.append(notice("good", f"Committed {count(view.committed, 'edit')}."))
     if not view.edits:
@@ -354,7 +356,9 @@ def write_commit(visit: Visit) -> StagedEditsView:
             visit.recorded("commit", targets, lambda: commit(visit.db, edits))
     except (PartitaError, DynamoDBError) as error:
         visit.record_rejected(f"{type(error).__name__}: {error}")
-        return _staged_view(visit, error=str(error), outcome_known=not isinstance(error, NoReply | OutcomeUnknown))
+        is_unknown = isinstance(error, NoReply | OutcomeUnknown)
+        outcome: Outcome = "unknown" if is_unknown else "part" if visit.backend.writes else "nothing"
+        return _staged_view(visit, error=str(error), outcome=outcome)
     raise Redirect(visit.url("staged", committed=len(edits)))
 
 

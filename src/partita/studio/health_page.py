@@ -236,6 +236,7 @@ def _check(visit: Visit) -> CheckResult | None:
     kind = visit.param("check")
     if not kind:
         return None
+    visit.check_own()
     db = Store(MeteredBackend(visit.opened.backend, CHECK_SECONDS, CHECK_UNITS), visit.design)
     try:
         if kind == "plan":

@@ -32,6 +32,7 @@ class LiveEvents(msgspec.Struct, frozen=True):
 
     read: Callable[[], Sequence[bytes]]
     seconds: float = 1.0
+    media_type: bytes = EVENT_STREAM
 
 
 def event(kind: str, data: object) -> bytes:

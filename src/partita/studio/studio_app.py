@@ -36,7 +36,7 @@ from partita.studio.sessions import SESSION_HEADER, Sessions, StudioSession, coo
 from partita.studio.shell import ErrorView, error_page, sign_in_page
 from partita.studio.site import StudioPage, matching_route
 from partita.studio.streaming import Download, LiveEvents, send_download, send_events
-from partita.studio.visits import Redirect, StudioDesign, Visit
+from partita.studio.visits import ForeignRequest, Redirect, StudioDesign, Visit
 from partita.studio.write_policy import DataPlace, read_only_advice
 
 log = logging.getLogger("partita.studio")
@@ -87,6 +87,8 @@ class StudioApplication:
             found = await self._respond(_StudioRequest(scope, self.path), receive)
         except ClientDisconnected:
             return
+        if scope["method"] == "HEAD" and isinstance(found, LiveEvents | Download):
+            found = StudioResponse(200, found.media_type, b"")
         if isinstance(found, LiveEvents):
             await send_events(found, scope, receive, send, SECURITY_HEADERS)
         elif isinstance(found, Download):
@@ -116,7 +118,10 @@ class StudioApplication:
             path=request.path,
             query=request.query,
             theme=request.theme,
+            is_foreign=request.is_foreign and not session.is_program,
         )
+        if request.is_foreign and request.method == "GET" and not (request.is_navigation or session.is_program):
+            return _error(request, None, ErrorView(403, "Forbidden", "A page of another site has sent this request."))
         found = matching_route(request.method, request.path)
         if found is None:
             return _error(request, visit, ErrorView(404, "Not found", f"There is no page {request.path}."))
@@ -207,6 +212,17 @@ class _StudioRequest:
         return origin == f"{self.scheme}://".encode() + self.headers.get(b"host", b"").lower()
 
     @property
+    def is_foreign(self) -> bool:
+        """Whether a page of another origin has caused the request, as browsers say (Fetch Metadata)."""
+        return self.headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin")
+
+    @property
+    def is_navigation(self) -> bool:
+        """Whether the response is to be shown as a page of its own: a link was followed."""
+        is_page = self.headers.get(b"sec-fetch-dest") == b"document"
+        return is_page and self.headers.get(b"sec-fetch-mode") == b"navigate"
+
+    @property
     def without_token(self) -> str:
         rest = urlencode([(name, value) for name, value in self.query if name != "token"])
         return f"{self.root}{quote(self.path or '')}{'?' if rest else ''}{rest}"
@@ -251,6 +267,7 @@ def _page(request: _StudioRequest, visit: Visit, route: StudioPage) -> "StudioRe
 
 _TITLES = (
     (BudgetExceeded, 422, "Budget used up"),
+    (ForeignRequest, 403, "Forbidden"),
     (NotFound, 404, "Not found"),
     (InvalidValue, 422, "Invalid value"),
     (InvalidCursor, 422, "Invalid page"),

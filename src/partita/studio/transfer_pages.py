@@ -102,6 +102,7 @@ def _number(name: str, value: int, most: int) -> Markup:
 
 def read_lines(visit: Visit) -> Download:
     """Every item of a read, one line each; pages are read while they are sent, within a budget."""
+    visit.check_own()
     read = read_of(visit)
     request_of(visit, read, None, PAGE_ITEMS)  # rejects what is not valid before the response begins
     units = visit.number("units", EXPORT_UNITS, 1, MAX_UNITS)

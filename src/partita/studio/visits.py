@@ -103,6 +103,10 @@ class Redirect(Exception):
         self.location = location
 
 
+class ForeignRequest(PartitaError):
+    """A page of another site has caused a request that only the studio's own pages may send."""
+
+
 class Visit:
     """A request: its parameters, its session, and the design that its path names."""
 
@@ -119,6 +123,7 @@ class Visit:
         query: Sequence[tuple[str, str]] = (),
         form: Sequence[tuple[str, str]] = (),
         theme: str = "",
+        is_foreign: bool = False,
     ) -> None:
         self.root = root
         self.place = place
@@ -129,6 +134,7 @@ class Visit:
         self.query = query
         self.form = form
         self.theme = theme
+        self.is_foreign = is_foreign
         self.arguments: dict[str, str] = {}
         self.is_recorded = False
         self._cursor_keys = cursor_keys
@@ -197,6 +203,11 @@ class Visit:
         given = {name.rstrip("_"): value for name, value in query.items() if value not in (None, "", False)}
         text = "/".join([self.root, *(quote(each, safe="") for each in path)])
         return f"{text}?{urlencode(given)}" if given else text
+
+    def check_own(self) -> None:
+        """A ForeignRequest where a page of another site led here: it may not spend what a page has no budget for."""
+        if self.is_foreign:
+            raise ForeignRequest("another site led here; open it from a page of the studio")
 
     def check_writable(self) -> None:
         """A ReadOnlyStore where the studio may not write."""
