@@ -1,13 +1,19 @@
 """Patterns: explained before they run, typed results after, pages without gaps, and code that runs."""
 
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from partita import Store
+from partita import Entity, F, Items, Store, Table, pattern, prove, query
+from partita.engine.engine import Engine
+from partita.studio.code_samples import python_code
 from partita.studio.markup import el
-from tests.studio.browser_client import StudioClient
-from tests.studio.shop import DIGITS, design, fill, orders_of
+from partita.studio.studio_app import StudioApplication
+from partita.studio.visits import StudioDesign
+from partita.studio.write_policy import DataPlace
+from tests.studio.browser_client import TOKEN, StudioClient
+from tests.studio.shop import DIGITS, NOON, Channel, Status, design, fill, orders_of
 
 
 def test_list_has_every_pattern(client: StudioClient) -> None:
@@ -125,3 +131,53 @@ def test_element_rejects_inline_code_and_foreign_links() -> None:
     with pytest.raises(ValueError, match="inline"):
         el("script", "x")
     assert orders_of.module == "tests.studio.shop"
+
+
+def test_query_with_a_filter_that_needs_more_than_a_page_may_use_goes_on_with_the_next(engine: Engine) -> None:
+    logs = Table("logs", "PK", "SK")
+
+    class Line(Entity, table=logs, key=("LOG#{log_id}", "LINE#{number:+3}")):
+        log_id: str
+        number: int
+        is_error: bool = False
+        text: str = ""
+
+    @pattern
+    def errors(log_id: str) -> Items[Line]:
+        return query(Line, log_id).where(F.is_error == True)  # noqa: E712 - a condition
+
+    declared = prove("logs", logs)
+    db = Store(engine, declared)
+    db.create_tables()
+    db.put_many(
+        [Line(log_id="l", number=number, is_error=number % 17 == 16, text="x" * 300_000) for number in range(80)]
+    )  # 2,930 units
+    place = DataPlace("memory:")
+    client = StudioClient(StudioApplication({"logs": StudioDesign("logs", declared, engine)}, place, TOKEN))
+    found: list[list[int]] = []
+    wanted = {"arg.log_id": "l", "run": "1", "size": "3"}
+    while True:
+        results = client.view("/studio/logs/patterns/errors", **wanted)["results"]
+        found.append([each["values"]["number"] for each in results["rows"]])
+        assert results["used"]["read_units"] < 700
+        if results["cursor"] is None:
+            break
+        assert "the budget of a page" in results["stopped"]
+        assert 'rel="next"' in client.get("/studio/logs/patterns/errors", **wanted).text
+        wanted["cursor"] = results["cursor"]
+    assert [number for each in found for number in each] == [16, 33, 50, 67]
+    assert [] in found
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Channel.WEB, Channel("FAX"), frozenset({Status.OPEN, Status.SHIPPED}), frozenset[Status](), [DIGITS], NOON],
+)
+def test_code_of_any_argument_is_python_that_gives_it_back(value: Any) -> None:
+    code = python_code(design, design.patterns["customer"], [value], DataPlace("shop.db"))
+    names: dict[str, Any] = {}
+    head, _, call = code.partition("\n\n")
+    exec(head, names)  # noqa: S102 - the code of the sample
+    argument = call.partition("customer_id=")[2].partition("))")[0]
+    argument += ")" * (argument.count("(") - argument.count(")"))
+    assert eval(argument, names) == value  # noqa: S307 - the same

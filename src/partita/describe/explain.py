@@ -214,8 +214,12 @@ def _request(request: wire.Request[Any]) -> str:
 def _cost(plan: Plan, count: int, item_bytes: int) -> str:
     if plan.read.single:
         strong = ceil(item_bytes / limits.READ_UNIT_BYTES)
-        return f"{strong / 2:g} read units ({strong} if strongly consistent) for an item of {item_bytes} bytes"
+        return f"{_read_units(strong / 2)} ({strong} if strongly consistent) for an item of {item_bytes} bytes"
     page = plan.read.page_size or limits.PAGE_BYTES // max(item_bytes, 1)
     units = ceil(page * item_bytes / limits.READ_UNIT_BYTES) / 2
     times = f" in each of {count} queries" if count > 1 else ""
-    return f"{units:g} read units for a page of {page} items of {item_bytes} bytes{times}"
+    return f"{_read_units(units)} for a page of {page} items of {item_bytes} bytes{times}"
+
+
+def _read_units(units: float) -> str:
+    return f"{units:g} read unit{'' if units == 1 else 's'}"

@@ -62,14 +62,34 @@ def _imports(value: Any) -> Iterable[tuple[str, str]]:
 
 def _literal(value: Any) -> str:
     if isinstance(value, Enum):
-        return f"{type(value).__name__}.{value.name}"
+        kind = type(value)
+        is_declared = value.name in kind.__members__  # an open enum has other values, too
+        return f"{kind.__name__}.{value.name}" if is_declared else f"{kind.__name__}({value.value!r})"
     if isinstance(value, datetime):
         return f"datetime.fromisoformat({value.isoformat()!r})"
     if isinstance(value, date):
         return f"date.fromisoformat({value.isoformat()!r})"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_literal, value))}]"
+    if isinstance(value, set | frozenset):
+        return f"{{{', '.join(sorted(map(_literal, value)))}}}" if value else "set()"
     return repr(value)
+
+
+def code_hint(place: DataPlace) -> str:
+    """What the code needs in order to run, where the data has no endpoint of its own.
+
+    >>> code_hint(DataPlace("shop.db")), code_hint(DataPlace("dynamodb://eu-west-1"))
+    ('The AWS CLI needs an endpoint: partita engine --data shop.db', '')
+    """
+    if place.endpoint or "://" in place.address:
+        return ""
+    if place.address == "memory:":
+        return (
+            "The data is in the memory of this server, where other programs do not see it. Use a file to run the code."
+        )
+    command = shlex.join(["partita", "engine", "--data", place.address])
+    return f"The AWS CLI needs an endpoint: {command}"
 
 
 def cli_code(request: Request[Any], place: DataPlace) -> str:

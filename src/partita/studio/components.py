@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from partita.plan.design import Design
 from partita.studio.budgets import UsedCapacity
+from partita.studio.code_samples import code_hint
 from partita.studio.markup import NOTHING, Child, Markup, Value, el, join
+from partita.studio.write_policy import DataPlace
 
 COLOURS = 12
 LEFT_OUT = 500  # names of attributes without a column
@@ -84,6 +86,12 @@ def code_block(label: str, text: str) -> Markup:
         el("pre", el("code", text), tabindex="0", aria_label=label, role="region"),
         cls="code",
     )
+
+
+def cli_block(text: str, place: DataPlace) -> Markup:
+    """A command of the AWS CLI, with what it needs in order to run."""
+    hint = code_hint(place)
+    return join([code_block("AWS CLI", text), el("p", hint, cls="hint") if hint else None])
 
 
 def facts(pairs: Iterable[tuple[Child, Child]]) -> Markup:

@@ -14,6 +14,7 @@ from partita.studio.code_samples import cli_code
 from partita.studio.components import (
     chip,
     choice,
+    cli_block,
     code_block,
     colour_of,
     details,
@@ -115,7 +116,7 @@ def render_items(view: ItemsView, visit: Visit) -> Markup:
         notice("bad", view.error) if view.error else None,
         _rows(view, visit) if view.page is not None else None,
         used_line(view.used),
-        details("Request", code_block(view.operation, _pretty(view.request)), code_block("AWS CLI", view.cli))
+        details("Request", code_block(view.operation, _pretty(view.request)), cli_block(view.cli, visit.place))
         if view.operation
         else None,
         section="items",

@@ -1,5 +1,6 @@
 """The access patterns of a design: the list of them, and each as a form that is explained before it runs."""
 
+import time
 from inspect import cleandoc
 from typing import Any
 
@@ -15,9 +16,11 @@ from partita.dynamodb.requests import DescribeTable, Scan
 from partita.errors import ConfigurationError, InvalidValue, NotFound, StoreError
 from partita.plan.items import key_of, values_of
 from partita.store.decoding import recogniser_of
+from partita.store.flows import run
+from partita.store.reading import QueryPages
 from partita.studio.attribute_display import columns_of, json_text, plain_cell, plain_values
 from partita.studio.budgets import BudgetExceeded, UsedCapacity
-from partita.studio.code_samples import cli_code, python_code
+from partita.studio.code_samples import cli_code, code_hint, python_code
 from partita.studio.components import (
     chip,
     choice,
@@ -39,6 +42,7 @@ from partita.studio.markup import Child, Markup, el, join
 from partita.studio.pattern_forms import PatternField, arguments_of, fields_by_argument, fields_of, text_of
 from partita.studio.shell import page
 from partita.studio.visits import Visit
+from partita.studio.write_policy import DataPlace
 
 PAGE_SIZE = 25
 MAX_PAGE = 500
@@ -96,6 +100,8 @@ class ResultsView(msgspec.Struct, frozen=True):
     rows: list[ResultRow]
     cursor: str | None
     used: UsedCapacity
+    stopped: str = ""
+    """Why the page has fewer results than it may: its budget was used up, and the next page reads on."""
 
 
 class PatternView(msgspec.Struct, frozen=True):
@@ -292,9 +298,29 @@ def _run(visit: Visit, call: Any, size: int) -> ResultsView:
         found = visit.db.get(call)
         return ResultsView([] if found is None else [result_row(found)], None, visit.used)
     if isinstance(call, Query):
-        part = visit.db(call).page(size, visit.param("cursor") or None)
-        return ResultsView([result_row(each) for each in part.items], part.cursor, visit.used)
+        return _query_page(visit, call, size)
     return ResultsView([result_row(each.item, each.score) for each in visit.db(call)], None, visit.used)
+
+
+def _query_page(visit: Visit, call: Query[Any], size: int) -> ResultsView:
+    """A page of a query. One with a filter reads any number of items for a result, so it may end early."""
+    pages: QueryPages[Any] = QueryPages(visit.db.context, call, visit.param("cursor") or None)
+    filtered = call.read.is_filtered
+    rows: list[ResultRow] = []
+    stopped = ""
+    try:
+        while len(rows) < size and not pages.is_done:
+            found = run(
+                pages.fetch(1 if filtered else size), visit.backend, time.sleep
+            )  # what was fetched is not lost by an error
+            rows += [result_row(each) for each in found]
+            if not filtered:
+                break
+    except BudgetExceeded as error:
+        if not filtered:
+            raise
+        stopped = str(error)
+    return ResultsView(rows, pages.cursor(), visit.used, stopped)
 
 
 def result_row(entity: Any, score: float | None = None) -> ResultRow:
@@ -315,11 +341,11 @@ def render_pattern(view: PatternView, visit: Visit) -> Markup:
         visit,
         view.name,
         heading(title, view.about or None),
-        el("p", "Returns ", returns, cls="chips"),
+        el("p", el("span", "Returns ", returns, cls="chips"), cls="returns"),
         el("div", _form(view, visit), _explained(view), cls="columns"),
         notice("bad", view.error) if view.error else None,
         results,
-        _code(view),
+        _code(view, visit.place),
         section="patterns",
     )
 
@@ -392,7 +418,8 @@ def _results(view: PatternView, visit: Visit) -> Markup | None:
     if found is None:
         return None
     if not found.rows:
-        shown = empty("Nothing found", "The request was answered, and no item is in its range.")
+        nothing = "The request was answered, and no item is in its range."
+        shown = empty("Nothing found", "Nothing so far: the next page reads on." if found.stopped else nothing)
     else:
         shown = _result_table(view, found.rows, visit)
     arguments = {f"arg.{each.name}": each.value for each in view.fields}
@@ -403,6 +430,7 @@ def _results(view: PatternView, visit: Visit) -> Markup | None:
     return el(
         "section",
         el("h2", "Results ", el("span", count, cls="count-text")),
+        notice("info", found.stopped) if found.stopped else None,
         shown,
         pages_of("Pages of results", next_url, first_url),
         used_line(found.used),
@@ -426,11 +454,13 @@ def _result_table(view: PatternView, rows: list[ResultRow], visit: Visit) -> Mar
     return join([grid("Results", head, table), left_out(names.left_out)])
 
 
-def _code(view: PatternView) -> Markup | None:
+def _code(view: PatternView, place: DataPlace) -> Markup | None:
     if not view.python:
         return None
+    hint = code_hint(place)
     return el(
         "section",
         el("h2", "Code"),
+        el("p", hint, cls="hint") if hint else None,
         el("div", code_block("Python", view.python), code_block("AWS CLI", view.cli), cls="columns"),
     )

@@ -15,6 +15,7 @@ from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidValue, NotFound
 from partita.plan.effects import OWNER
 from partita.store.decoding import recogniser_of
+from partita.studio.budgets import BudgetExceeded
 from partita.studio.visits import Visit
 
 FILTERS = 3  # conditions of a form
@@ -266,14 +267,19 @@ class Placeholders:
 
 
 def fetch_rows(visit: Visit, read: RawRead, start: Item | None) -> RawPage:
-    """The next items, read until there are enough, the range ends, or the page has sent its requests."""
+    """The next items, read until there are enough, the range ends, or the page has used its requests or its budget."""
     table = visit.table(read.table)
     names = dict.fromkeys((*table.key_names, *key_names(table, read.index).pk, *key_names(table, read.index).sk))
     limit = EXAMINED if read.entity or read.filters else read.size
     rows: list[RawRow] = []
     examined = 0
     for _ in range(MAX_REQUESTS):
-        reply = answered(visit.backend, request_of(visit, read, start, limit))
+        try:
+            reply = answered(visit.backend, request_of(visit, read, start, limit))
+        except BudgetExceeded:
+            if not examined:
+                raise
+            break  # the items are large: the page ends here, and the next one reads on
         examined += reply.scanned_count or 0
         for raw in reply.items or ():
             row = row_of(table, raw)

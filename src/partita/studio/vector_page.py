@@ -17,6 +17,7 @@ from partita.studio.budgets import UsedCapacity
 from partita.studio.code_samples import cli_code
 from partita.studio.components import (
     chip,
+    cli_block,
     code_block,
     count,
     details,
@@ -232,7 +233,7 @@ def render_vectors(view: VectorsView, visit: Visit) -> Markup:
         _matches(view, visit) if view.matches is not None else None,
         _member_table(view, visit) if view.members is not None else None,
         used_line(view.used),
-        details("Request", _code("SearchVectors", view.request), code_block("AWS CLI", view.cli))
+        details("Request", _code("SearchVectors", view.request), cli_block(view.cli, visit.place))
         if view.request
         else None,
         section="search",
