@@ -13,9 +13,9 @@ from partita.dynamodb.requests import PutItem
 from partita.dynamodb.values import Item
 from partita.plan.condition_expressions import to_stored
 from partita.plan.predicates import evaluate
+from partita.plan.unchanged import unchanged_condition
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.etags import unchanged_condition
 from partita_systems import SYSTEMS
 from tests.rest import notes_api
 from tests.rest.client import Client

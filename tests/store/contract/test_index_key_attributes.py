@@ -28,7 +28,7 @@ from partita import (
     prove,
 )
 from partita.dynamodb.requests import PutItem, Scan
-from partita.rest.etags import unchanged_condition
+from partita.plan.unchanged import unchanged_condition
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 
