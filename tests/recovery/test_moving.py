@@ -1,11 +1,12 @@
 """Moves between backends under writers: nothing is lost or doubled, and a short pause is all that writers notice."""
 
+import shlex
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,12 +15,16 @@ import pytest
 
 from partita import Entity, Item, Store, Table, connect, pattern, prove
 from partita.cli import move as command
-from partita.dynamodb.exceptions import AccessDeniedException
-from partita.dynamodb.requests import BatchWriteItem, DescribeTable, DescribeTimeToLive, UpdateTable
+from partita.dynamodb.backend import Backend
+from partita.dynamodb.exceptions import AccessDeniedException, TrimmedDataAccessException
+from partita.dynamodb.requests import BatchWriteItem, DescribeTable, DescribeTimeToLive, PutItem, UpdateTable
 from partita.dynamodb.shapes import StreamSpecification
+from partita.dynamodb.stream_shapes import GetRecords
 from partita.errors import ConfigurationError, TransferFailed
 from partita.recovery import Move, move
 from partita.remote.credentials import Credentials
+from tests.peers import started
+from tests.store.clocks import Clock
 from tests.timing import PATIENCE
 
 stock = Table("stock", pk="PK", sk="SK", ttl="ttl", stream="NEW_AND_OLD_IMAGES", recovery_days=3)
@@ -154,6 +159,30 @@ class Forgetful:
         return self._backend.call(request)
 
 
+class TrimmedOnce:
+    """A backend whose first iterators point at records that are trimmed, `times` times for each stream."""
+
+    def __init__(self, backend: Backend, times: int) -> None:
+        self._backend = backend
+        self._times = times
+
+    def call(self, request: Any) -> Any:
+        if type(request) is GetRecords and self._times:
+            self._times -= 1
+            raise TrimmedDataAccessException("trimmed")
+        return self._backend.call(request)
+
+
+def test_iterator_that_is_trimmed_before_its_first_record_begins_with_the_oldest_one() -> None:
+    source, target = Store(connect("memory:"), design), Store(connect("memory:"), design)
+    program = filled(source, 5)
+    done = moved(program, Store(TrimmedOnce(source.backend, 1), design), target)
+    assert done.tables[0].changes >= 5  # those before the move come again
+    twice = Store(TrimmedOnce(source.backend, 2), design)
+    with pytest.raises(TransferFailed, match="StreamTrimmed: stock: changes were not followed in time"):
+        move(twice, Store(connect("memory:"), design), nullcontext, max_pause=PATIENT)
+
+
 def test_missing_rows_are_repaired_alone() -> None:
     with connect("memory:") as one, connect("memory:") as other:
         source, target = Store(one, design), Store(Forgetful(other, 3), design)
@@ -241,6 +270,70 @@ def test_writers_that_are_faster_than_the_copy_are_an_error(monkeypatch: pytest.
         monkeypatch.setattr("partita.recovery.moving.FEW_CHANGES", 2)
         with pytest.raises(TransferFailed, match="changed faster than they can be copied; nothing was switched"):
             move(source, Store(slow, design), lambda: pytest.fail("paused"))
+
+
+def test_writes_to_the_source_after_the_switch_are_found() -> None:
+    source, target = Store(connect("memory:"), design), Store(connect("memory:"), design)
+    program = filled(source, 5)
+
+    def forgotten(step: str, items: int) -> None:
+        if step == "watching the source" and source.get(article("late")) is None:
+            source.create(Article(article_id="late", count=1))
+            source.delete(article("old.1"))
+            with source.change(article("old.2")) as draft:
+                draft.count += 1
+            source.put(Article(article_id="old.3", count=3))  # no change
+            with source.change(article("old.4")) as draft:
+                draft.count = 7
+            target.put(Article(article_id="old.4", count=7))  # not lost
+
+    with program:
+        done = move(
+            source, target, lambda: program.pause_and_use(target), max_pause=PATIENT, watch=1e-9, progress=forgotten
+        )
+    late = {"ARTICLE#late", "ARTICLE#old.1", "ARTICLE#old.2"}
+    assert {each.key["PK"]["S"] for each in done.late} == late
+    assert counts(target) == program.model | {"old.4": 7}
+
+
+def test_items_that_expire_in_the_source_are_no_late_writes() -> None:
+    clock = Clock()
+    source = Store(connect("memory:", clock=clock, maintain=False), design)
+    target = Store(connect("memory:", clock=clock, maintain=False), design)
+    filled(source, 1)
+    expiring = {"PK": {"S": "ARTICLE#x"}, "SK": {"S": "ARTICLE"}, "ttl": {"N": f"{clock.now.timestamp() + 1:.0f}"}}
+    source.backend.call(PutItem(table_name="stock", item=expiring))
+
+    def expire(step: str, items: int) -> None:
+        if step == "watching the source":
+            clock.passes(seconds=2)
+            source.backend.maintenance.step()  # type: ignore[attr-defined]
+
+    done = move(source, target, nullcontext, max_pause=PATIENT, watch=1e-9, progress=expire)
+    assert (counts(source), done.late) == ({"old.0": 0}, [])
+
+
+@pytest.mark.slow
+def test_command_reports_a_program_that_still_writes_to_a_server(tmp_path: Path) -> None:
+    command_line = [sys.executable, "-m", "partita", "engine", "--memory"]
+    with started(lambda port: [*command_line, "--port", str(port)]) as running:
+        with connect(running.endpoint, design) as db:
+            filled(db, 3)
+        write = f"from {THIS} import *; connect('{running.endpoint}', design).put(Article(article_id='late', count=1))"
+        with pytest.raises(
+            TransferFailed, match=r"LateWrites: .* which the target lacks: stock ARTICLE#late, ARTICLE; "
+        ):
+            command.move(
+                THIS,
+                source=running.endpoint,
+                to=str(tmp_path / "new.db"),
+                pause="true",
+                switch=shlex.join([sys.executable, "-c", write]),
+                max_pause=PATIENT,
+                watch=0.01,
+            )
+    with connect(tmp_path / "new.db", design) as db:
+        assert len(counts(db)) == 3
 
 
 def test_target_with_items_is_refused() -> None:

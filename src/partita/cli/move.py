@@ -15,7 +15,8 @@ from partita.cli.backup import opened
 from partita.cli.options import Address, Flag
 
 if TYPE_CHECKING:
-    from partita.recovery.moving import Pause
+    from partita.errors import TransferFailed
+    from partita.recovery.moving import LateWrite, Pause
     from partita.store.store import Store
 
 Seconds = Annotated[float, Parameter(validator=Number(gt=0, lte=3600))]
@@ -33,6 +34,7 @@ def move(
     resume: Command = None,
     switch: Command = None,
     max_pause: Seconds = 1.0,
+    watch: Annotated[float, Parameter(validator=Number(gte=0, lte=3600))] = 10.0,
 ) -> None:
     """Move the tables of a design to another place, while programs write: copy, follow the changes, compare, switch.
 
@@ -61,6 +63,9 @@ def move(
         A command that lets programs use the target; it runs while they are paused.
     max_pause
         Seconds after which a switch is called off, and tried again later.
+    watch
+        Seconds after the switch in which writes to a source that is not a file are looked for: of programs that still
+        use it. They are an error, which names the items.
     """
     from partita.errors import ConfigurationError
     from partita.recovery import move as moved
@@ -80,7 +85,8 @@ def move(
         stop = _commands(pause, resume, switch) if pause is not None else _file_lock(old, to, switch)
         quiet = 0.5 if source.startswith("dynamodb://") else 0.0
         begun = time.monotonic()
-        done = moved(old, new, stop, max_pause=max_pause, quiet=quiet, progress=_printed_steps())
+        watch = watch if "://" in source else 0.0  # a file is fenced
+        done = moved(old, new, stop, max_pause=max_pause, quiet=quiet, watch=watch, progress=_printed_steps())
         for each in done.tables:
             changes = f"{each.changes:,} changes followed, {each.repaired:,} items repaired"
             print(f"{each.name}: {each.items:,} items copied, {changes}; the content is the same")
@@ -88,6 +94,21 @@ def move(
             f"moved in {time.monotonic() - begun:.1f} s; writers were paused for {done.paused:.2f} s, "
             f"{done.last_changes:.2f} s of it for the last changes"
         )
+        if done.late:
+            raise _late_writes(done.late)
+
+
+def _late_writes(late: "list[LateWrite]") -> "TransferFailed":
+    from partita.errors import TransferFailed, item_name
+
+    plain = [(each.table, {name: next(iter(value.values())) for name, value in each.key.items()}) for each in late[:5]]
+    names = ", ".join(item_name(table, key) for table, key in plain)
+    more = f" and {len(late) - 5:,} more" if len(late) > 5 else ""
+    return TransferFailed(
+        "LateWrites",
+        f"programs use the target, but one has written to the source after the switch, which the target lacks: "
+        f"{names}{more}; stop that program, and repeat its writes",
+    )
 
 
 def _commands(pause: str, resume: str | None, switch: str | None) -> "Pause":

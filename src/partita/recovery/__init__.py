@@ -6,11 +6,12 @@ rehearse(db)
 """
 
 from partita.recovery.data_files import Place, export_table, import_table, put_in_bulk
-from partita.recovery.moving import Move, MovedTable, move
+from partita.recovery.moving import LateWrite, Move, MovedTable, move
 from partita.recovery.rehearsal import Rehearsal, rehearse, restored_copy
 from partita.recovery.restoring import RestoredTable, back_up, restore
 
 __all__ = [
+    "LateWrite",
     "Move",
     "MovedTable",
     "Place",

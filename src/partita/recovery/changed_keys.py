@@ -32,18 +32,20 @@ class ChangedKeys:
         self._ended: set[str] = set()
         self._iterators: dict[str, str] = {}
         self._after: dict[str, str] = {}
+        self._from_oldest: set[str] = set()
         for shard in self._shards():
             if not _is_closed(shard):
                 self._open(shard.shard_id or "", LATEST)
 
-    def read(self) -> list[Item]:
+    def read(self, *, expired: bool = True) -> list[Item]:
         """Keys of the changes since the last call, a key perhaps several times; none once there are no more.
 
-        It does not wait for writers to stop: the next call goes on where this one ended.
+        It does not wait for writers to stop: the next call goes on where this one ended. `expired=False` leaves out
+        items that the table has deleted itself, by their TTL.
         """
         found: list[Item] = []
         for shard in list(self._iterators):
-            found += self._read_shard(shard)
+            found += (keys for keys, by_table in self._read_shard(shard) if expired or not by_table)
         if any(shard not in self._iterators for shard in self._ended):
             self._open_children()
         return found
@@ -55,7 +57,7 @@ class ChangedKeys:
             off = StreamSpecification(stream_enabled=False)
             self._backend.call(UpdateTable(table_name=self._table, stream_specification=off))
 
-    def _read_shard(self, shard: str) -> Iterator[Item]:
+    def _read_shard(self, shard: str) -> Iterator[tuple[Item, bool]]:
         for _ in range(MAX_PAGES):
             try:
                 page = self._backend.call(GetRecords(shard_iterator=self._iterators[shard], limit=PAGE))
@@ -63,11 +65,14 @@ class ChangedKeys:
                 self._open(shard, "AFTER_SEQUENCE_NUMBER" if shard in self._after else OLDEST)  # a key may come again
                 continue
             except TrimmedDataAccessException:
+                if shard not in self._after and shard not in self._from_oldest:  # DynamoDB Local, of a new iterator
+                    self._open(shard, OLDEST)  # has all records since the beginning, and older ones
+                    continue
                 raise TransferFailed("StreamTrimmed", f"{self._table}: changes were not followed in time") from None
             for record in page.records or ():
                 if record.dynamodb is not None and record.dynamodb.keys is not None:
                     self._after[shard] = record.dynamodb.sequence_number or ""
-                    yield record.dynamodb.keys
+                    yield record.dynamodb.keys, record.user_identity is not None
             if page.next_shard_iterator is None:
                 self._ended.add(shard)
                 del self._iterators[shard]
@@ -77,6 +82,8 @@ class ChangedKeys:
                 return
 
     def _open(self, shard: str, kind: str) -> None:
+        if kind == OLDEST:
+            self._from_oldest.add(shard)
         sequence = self._after[shard] if kind == "AFTER_SEQUENCE_NUMBER" else None
         request = GetShardIterator(
             stream_arn=self._arn, shard_id=shard, shard_iterator_type=kind, sequence_number=sequence

@@ -4,6 +4,7 @@
     compare   digests of both sides, under writers; items that differ are copied again, alone
     follow    changes, until few are left
     switch    writers are paused: the last changes are followed and compared; then programs use the target
+    watch     the changes of a source that is not fenced: a program that nobody has switched is found
 
 A change is only the key of an item here: the item is read from the source, and put or deleted in the target. So it
 does not matter how often or in which order changes arrive, and each stale write of a page is followed by the change
@@ -45,6 +46,7 @@ MAX_PAUSE_SECONDS = 1.0
 MAX_ROUNDS = 20  # of comparing, of trying to switch, and of following changes without getting nearer
 FEW_CHANGES = 100
 MAX_KEYS = 100  # of BatchGetItem
+WATCH_SECONDS = 0.2  # between two looks at a source after the switch
 Pause = Callable[[], AbstractContextManager[None]]
 Progress = Callable[[str, int], None]
 
@@ -58,12 +60,20 @@ class MovedTable(msgspec.Struct, frozen=True):
     repaired: int
 
 
+class LateWrite(msgspec.Struct, frozen=True):
+    """An item of the source that a program has changed after the switch: it differs in the target."""
+
+    table: str
+    key: Item
+
+
 class Move(msgspec.Struct, frozen=True):
     """A move that has succeeded, and how long writers were paused: in all, and to follow the last changes."""
 
     tables: list[MovedTable]
     paused: float
     last_changes: float
+    late: list[LateWrite] = []
 
 
 class _TooSlow(Exception):
@@ -77,6 +87,7 @@ def move(
     *,
     max_pause: float = MAX_PAUSE_SECONDS,
     quiet: float = 0.0,
+    watch: float = 0.0,
     progress: Progress = lambda step, items: None,
 ) -> Move:
     """Moves every table of the source's design; the tables of the target must not exist, or be empty.
@@ -85,6 +96,8 @@ def move(
     left. Where it is left by an exception, the switch is called off, and they go on with the source; then it is tried
     again, at most 20 times. Raises TransferFailed where that, or the comparison, does not succeed. `quiet` are the
     seconds without a change after which the stream of a paused source has ended: those of Amazon come with a delay.
+    For `watch` seconds after the switch the changes of the source are followed on, and not copied: they are writes of
+    programs that still use it.
     """
     copies = [_TableCopy(source, target, table) for table in source.design.tables]
     try:
@@ -95,10 +108,11 @@ def move(
         for copy in copies:
             copy.compare(progress)
         paused, last_changes = _switch(copies, target, pause, max_pause, quiet, progress)
+        late = _watch(copies, watch, progress) if watch else []
     finally:
         for copy in copies:
             copy.close()
-    return Move([copy.result() for copy in copies], paused, last_changes)
+    return Move([copy.result() for copy in copies], paused, last_changes, late)
 
 
 def _switch(
@@ -119,6 +133,20 @@ def _switch(
         except _TooSlow:
             progress("switch called off", attempt + 1)
     raise TransferFailed("PauseTooLong", f"the last changes took longer than {max_pause} s, {MAX_ROUNDS} times")
+
+
+def _watch(copies: "list[_TableCopy]", seconds: float, progress: Progress) -> list[LateWrite]:
+    """The items of the source that are changed within some seconds after the switch."""
+    end = time.monotonic() + seconds
+    found: dict[bytes, LateWrite] = {}
+    while True:
+        progress("watching the source", len(found))
+        time.sleep(min(WATCH_SECONDS, max(0.0, end - time.monotonic())))
+        is_over = time.monotonic() >= end
+        for copy in copies:
+            found |= copy.late_writes()
+        if is_over:
+            return list(found.values())
 
 
 def _catch_up(copies: "list[_TableCopy]", seconds: float, progress: Progress) -> None:
@@ -225,6 +253,14 @@ class _TableCopy:
                 raise TransferFailed("ContentDiffers", f"{self._source}: {key} differs in {self._target}")
             if time.monotonic() > deadline:
                 raise _TooSlow
+
+    def late_writes(self) -> dict[bytes, LateWrite]:
+        """Items that were changed since the last call, and are not the same in the target."""
+        assert self._changed is not None
+        changed = {encoded_key(key, self._keys): key for key in self._changed.read(expired=False)}
+        differing = [key for some in batches(changed.values(), MAX_KEYS) for key in self._differing(some)]
+        table = self._source.encode()
+        return {table + encoded_key(key, self._keys): LateWrite(self._source, key) for key in differing}
 
     def close(self) -> None:
         if self._changed is not None:
