@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from partita.engine.backfill import BATCH
+from partita.engine.operations import search_vectors
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, problems_of
 from tests.engine.vectors import search, table, vector, vectors
@@ -479,6 +480,30 @@ def test_results_have_the_projected_attributes_and_the_vector_only_on_request(be
         "b": {"M": {"c": {"N": "2"}}},
         "emb": vector("0.1", "0.123456789012", 3),
     }
+
+
+def test_reply_above_its_limit_is_an_error(bench: Bench) -> None:
+    bench.ok(
+        "CreateTable", **table("things", vectors("all"), vectors("keys", Projection={"ProjectionType": "KEYS_ONLY"}))
+    )
+    for number in range(46):  # of the largest size: 42 of them have 16 MB
+        put(bench, f"{number:02}", emb=vector(1, number, 0), d={"S": "x" * (400 * 1024 - 50)})
+    assert len(bench.ok("SearchVectors", **search("things", "all", [1, 0, 0], 40))["SearchResults"]) == 40
+    assert bench.error("SearchVectors", **search("things", "all", [1, 0, 0], 41)) == (
+        "ValidationException: The items of the search results exceed 16 MB. "
+        "Use a narrower projection or a smaller value of TopK"
+    )
+    assert len(bench.ok("SearchVectors", **search("things", "keys", [1, 0, 0], 100))["SearchResults"]) == 46
+
+
+def test_limit_of_a_reply_counts_items_and_not_their_json(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_vectors, "SEARCH_BYTES", 10_000)
+    bench.ok("CreateTable", **table("things", vectors("all")))
+    for number in range(5):  # 2 KB each, and 13 KB of JSON
+        put(bench, f"{number:02}", emb=vector(1, number, 0), d={"L": [{"NULL": True}] * 990})
+    assert len(bench.ok("SearchVectors", **search("things", "all", [1, 0, 0], 5))["SearchResults"]) == 5
+    put(bench, "5", emb=vector(1, 5, 0), d={"L": [{"NULL": True}] * 990})
+    assert "the search results exceed" in bench.error("SearchVectors", **search("things", "all", [1, 0, 0], 6))
 
 
 def test_capacity_is_reported_by_index(bench: Bench) -> None:

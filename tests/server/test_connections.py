@@ -87,6 +87,15 @@ def test_memory_of_requests_being_answered_is_not_freed() -> None:
     assert numbers_aborted(found) == [2], "the one that grows goes, where no other waits for its client"
 
 
+def test_reply_that_is_larger_than_the_bound_alone_is_sent() -> None:
+    connections = Connections(max_buffered=10 * LARGE)
+    found = opened(connections, 3)
+    for each in found:
+        each.held = 11 * LARGE
+        connections.on_growth(each, is_reply=True)
+    assert numbers_aborted(found) == [0, 1], "only those whose clients do not read"
+
+
 def test_small_amounts_are_not_counted() -> None:
     connections = Connections(max_buffered=LARGE)
     found = opened(connections, 3)

@@ -44,6 +44,7 @@ VECTOR_DIMENSIONS = 4096  # [V] 1 to 4096
 VECTOR_INCLUDED_ATTRIBUTES = 20  # [V] NonKeyAttributes of one vector index
 VECTOR_FILTERS = 18  # INLINE_FILTER elements of a search schema; reported by users, not in [V]
 SEARCH_RESULTS = 100  # [V] TopK: 1 to 100
+SEARCH_BYTES = 16 * MB  # [Q] SearchVectors: the items of a reply; there are no pages
 VECTOR_REQUEST_BYTES = 1 * KB  # the least that a search or a write of a vector index is charged; measured
 ITEM_COLLECTION_GB = 10  # [Q] one partition key of a table with local indexes
 TABLES_PER_REGION = 2500  # [Q] default quota

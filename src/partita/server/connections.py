@@ -78,14 +78,20 @@ class Connections:
         self._used.pop(connection, None)
         self._large.discard(connection)
 
-    def on_growth(self, connection: BoundedConnection) -> None:
-        """Counts a connection that holds a large amount; closes others, or else itself, where all hold too much."""
+    def on_growth(self, connection: BoundedConnection, *, is_reply: bool = False) -> None:
+        """Counts a connection that holds a large amount; closes others, or else itself, where all hold too much.
+
+        With `is_reply` it does not close itself: one reply alone may be larger than all are together.
+        """
         self._large.add(connection)
         held = {each: each.held_bytes() for each in self._large}
         self._large = {each for each, size in held.items() if size >= LARGE}
         excess = sum(held.values()) - self._max_buffered
         while excess > 0 and self._large:
-            victim = _longest_waiting(self._large - {connection}) or connection
+            victim = _longest_waiting(self._large - {connection})
+            if victim is None and is_reply:
+                break
+            victim = victim or connection
             excess -= held[victim]
             self._released += held[victim]
             self.remove(victim)

@@ -438,7 +438,7 @@ class FastPathProtocol(HttpToolsProtocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         self._since = self.loop.time()
-        self._open_connections.on_growth(self)
+        self._open_connections.on_growth(self, is_reply=True)
 
     def resume_writing(self) -> None:
         super().resume_writing()

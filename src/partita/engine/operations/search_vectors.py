@@ -1,15 +1,15 @@
 """SearchVectors: the items whose vectors are nearest to a vector, exactly, as of the latest commit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec import Raw
 
-from partita.dynamodb.canonical import checked_value
+from partita.dynamodb.canonical import checked_value, item_size
 from partita.dynamodb.capacity import vector_search_bytes
 from partita.dynamodb.exceptions import InternalServerError, ValidationException
 from partita.dynamodb.expression_nodes import AndNode, CompareNode, ConditionNode, Path, Value
-from partita.dynamodb.limits import SEARCH_RESULTS, VECTOR_DIMENSIONS
+from partita.dynamodb.limits import MB, SEARCH_BYTES, SEARCH_RESULTS, VECTOR_DIMENSIONS
 from partita.dynamodb.requests import SearchVectors
 from partita.dynamodb.responses import SearchVectorsOutput, SearchVectorsResult
 from partita.dynamodb.shapes import VectorCapacity
@@ -59,9 +59,9 @@ def search_vectors(context: EngineContext, request: SearchVectors) -> SearchVect
     search = RowSearch.of(index, vector, request.top_k or 0, equal)
     reply = SearchVectorsOutput()
     with nearest_rows(context.storage, context.vectors, search) as (reader, matches):
+        items = _within_limit(_result(reader, table, index, match.key, paths) for match in matches)
         reply.search_results = [
-            SearchVectorsResult(item=_result(reader, table, index, match.key, paths), score=match.score)
-            for match in matches
+            SearchVectorsResult(item=item, score=match.score) for item, match in zip(items, matches, strict=True)
         ]
         if request.return_consumed_capacity in ("INDEXES", "TOTAL"):
             returned = sum(_entry_size(reader, index, match.key) for match in matches)
@@ -195,6 +195,27 @@ def _result(
     if index.attribute in item:
         item[index.attribute] = _as_float32(item[index.attribute])
     return Raw(_encode(project(item, paths)))
+
+
+def _within_limit(items: Iterable[Raw]) -> list[Raw]:
+    """The items of a reply; an error above its limit, since nothing says that some are missing."""
+    found: list[Raw] = []
+    size, is_exact = 0, False  # an item is never larger than its JSON
+    for item in items:
+        found.append(item)
+        size += _size(item) if is_exact else len(item)
+        if size > SEARCH_BYTES and not is_exact:
+            size, is_exact = sum(map(_size, found)), True
+        if size > SEARCH_BYTES:
+            raise ValidationException(
+                f"The items of the search results exceed {SEARCH_BYTES // MB} MB. "
+                "Use a narrower projection or a smaller value of TopK"
+            )
+    return found
+
+
+def _size(item: Raw) -> int:
+    return item_size(_decode_value(item))
 
 
 def _as_float32(value: AttributeValue) -> AttributeValue:
