@@ -417,6 +417,12 @@ def test_empty_event_has_no_failures(handler: Any) -> None:
     assert handler({"Records": []}, None) == {"batchItemFailures": []}
 
 
+@pytest.mark.parametrize("state", [{}, {"count": "1"}])
+def test_state_of_a_tumbling_window_is_returned(handler: Any, state: dict[str, str]) -> None:
+    event = aws_event() | {"window": {"start": "2020-07-30T17:00:00Z", "end": "2020-07-30T17:05:00Z"}, "state": state}
+    assert handler(event, None) == {"batchItemFailures": [], "state": state}
+
+
 @pytest.mark.parametrize("dynamodb", [{"OldImage": None}, {"NewImage": None}, {"NewImage": None, "OldImage": None}])
 def test_stream_without_both_images_is_an_error(handler: Any, seen: list[Any], dynamodb: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="view type NEW_AND_OLD_IMAGES"):

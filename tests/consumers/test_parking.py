@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from partita import Change, Consumer, Deleted, HandlerTransaction, Store, connect, settle
+from partita import Change, Consumer, Created, Deleted, HandlerTransaction, Store, connect, settle
 from partita.consumers.administration import ConsumerAdministration
 from partita.consumers.consumer import AfterFailure
 from partita.consumers.consumer_store import ConsumerStore
@@ -165,6 +165,30 @@ def test_changes_that_were_held_go_on_when_the_consumer_does_not_hold_them_any_m
         world.consumer.after_failure = "continue"
         settle(world.db, world.consumer)
         assert world.numbers("a") == [2]
+
+
+class Unreadable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("error", [ValueError("\ud83d"), Unreadable(), ValueError("x" * 1_000_000)])
+@pytest.mark.parametrize("tries", [1, 2])
+def test_error_with_any_message_is_stored_and_others_go_on(error: Exception, tries: int) -> None:
+    with world_of("continue") as world:
+        world.consumer.tries = tries
+
+        @world.consumer.on(Order)
+        def fail(change: Change[Order], t: HandlerTransaction) -> None:
+            if isinstance(change, Created) and change.after.order_id == "a":
+                raise error
+
+        world.write("a", fails=False)
+        world.write("b", fails=False)
+        world.run()
+        assert world.numbers("b") == [2]
+        (letter,) = world.admin.dead_letters()
+        assert letter.error.startswith(type(error).__name__)
 
 
 OPERATIONS: tuple[Callable[[World, random.Random], object], ...] = (

@@ -24,6 +24,8 @@ A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
+E = TypeVar("E")
+F = TypeVar("F")
 AnyChange = TypeVar("AnyChange")
 Outcome = TypeVar("Outcome", None, Awaitable[None])
 
@@ -118,8 +120,18 @@ class Consumer:
     def on(
         self, a: type[A], b: type[B], c: type[C], d: type[D], /, *, start: Start | None = None
     ) -> HandlerDecorator[Change[A] | Change[B] | Change[C] | Change[D]]: ...
+    @overload
+    def on(
+        self, a: type[A], b: type[B], c: type[C], d: type[D], e: type[E], /, *, start: Start | None = None
+    ) -> HandlerDecorator[Change[A] | Change[B] | Change[C] | Change[D] | Change[E]]: ...
+    @overload
+    def on(
+        self, a: type[A], b: type[B], c: type[C], d: type[D], e: type[E], f: type[F], /, *, start: Start | None = None
+    ) -> HandlerDecorator[Change[A] | Change[B] | Change[C] | Change[D] | Change[E] | Change[F]]: ...
     def on(self, *entities: type[Any], start: Start | None = None) -> Any:
         """Registers a handler for the changes of these entities; it may be an async function.
+
+        Type checkers know handlers of up to six entities.
 
         `start` is where the consumer begins with these entities if it has not handled them before, as it may run
         already when the handler is added; by default the consumer's own.

@@ -20,7 +20,7 @@ from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.delivery import Delivery, Recognition
 from partita.consumers.handler_runs import FAILURES, HandlerRuns
 from partita.consumers.handler_transaction import HandlerTransaction, TakenOver, Unavailable
-from partita.consumers.parking import Parking
+from partita.consumers.parking import Parking, describe
 from partita.consumers.shards import check_host
 from partita.consumers.state import ItemProgress, TableProgress
 from partita.design.conditions import F
@@ -91,7 +91,10 @@ class LambdaHost:
             elif each in failed:
                 break  # the records after it are sent again
         self._store_counts()
-        return {"batchItemFailures": [{"itemIdentifier": each.sequence} for each in failed]}
+        reply: dict[str, Any] = {"batchItemFailures": [{"itemIdentifier": each.sequence} for each in failed]}
+        if "window" in event:  # Lambda expects the state of a tumbling window back; consumers have none
+            reply["state"] = event.get("state") or {}
+        return reply
 
     def _store_counts(self) -> None:
         """Adds the counts of a call to the consumer's; they are not worth failing for."""
@@ -221,7 +224,7 @@ class LambdaHost:
             return False
         if error is None:
             return True
-        _log.warning("consumer %s: %s failed: %s", self._consumer.name, delivery.change.id, error)
+        _log.warning("consumer %s: %s failed: %s", self._consumer.name, delivery.change.id, describe(error))
         return self._count_failure(delivery, progress, error)
 
     def _count_failure(self, delivery: Delivery, progress: ItemProgress | None, error: BaseException) -> bool:

@@ -289,4 +289,9 @@ def log_given_up(consumer: str, sequence: str, tries: int, error: BaseException)
 
 
 def describe(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:MAX_ERROR]
+    """An error as it is stored: in text that can be, whatever its message is."""
+    try:
+        text = str(error)
+    except Exception as failure:  # noqa: BLE001 - of an error of the user's
+        text = f"its message failed with {type(failure).__name__}"
+    return f"{type(error).__name__}: {text}"[:MAX_ERROR].encode(errors="replace").decode()
