@@ -610,6 +610,25 @@ def test_clock_that_was_far_ahead_does_not_stop_a_job(runner: Runner, time: Time
     ]
 
 
+def test_job_that_runs_all_ticks_passes_recorded_ones_at_once(runner: Runner, time: Time) -> None:
+    """A clock that was set back for a while makes many of them due again."""
+    jobs = Jobs("shop")
+    ran: list[datetime] = []
+
+    @jobs.every(minutes=10, missed="all")
+    def job(store: Store, run: JobRun) -> None:
+        ran.append(run.scheduled_at)
+
+    one = runner(jobs)
+    time.passes(hours=3)
+    assert one.step() == 18
+    time.now -= timedelta(hours=2)
+    one.step()
+    time.now += timedelta(hours=2, minutes=10)
+    one.step()
+    assert ran == [BEGIN + timedelta(minutes=10 * each) for each in range(1, 20)]
+
+
 def test_long_step_does_not_take_what_others_did_meanwhile_for_a_clock_set_back(
     runner: Runner, time: Time, caplog: pytest.LogCaptureFixture
 ) -> None:

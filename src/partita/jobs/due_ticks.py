@@ -46,10 +46,16 @@ def decide(
 
 
 def _next_of_all(job: Job, since: datetime, now: datetime, recorded: Sequence[TickSpan]) -> Decision | None:
-    tick = job.schedule.next_tick(since)
-    if tick > now:
-        return None
-    return Decision(None if _covers(recorded, tick) else tick, [], tick)
+    """The first tick that is not recorded; a clock that was set back makes recorded ones due again."""
+    handled_until, tick = since, job.schedule.next_tick(since)
+    for each in recorded:
+        if tick > now or tick < each.first:
+            break
+        if tick <= each.last:
+            handled_until, tick = each.last, job.schedule.next_tick(each.last)
+    if tick <= now:
+        return Decision(tick, [], tick)
+    return Decision(None, [], handled_until) if handled_until > since else None
 
 
 def _may_run(job: Job, last: LastRun | None, tick: datetime, now: datetime) -> bool:
