@@ -123,6 +123,25 @@ def test_work_handles_changes_until_it_is_interrupted(folder: Path, db: Store) -
         wait_until(partial(has_created, db, 2))
 
 
+def test_second_signal_ends_a_handler_that_hangs_and_its_change_is_handled_later(folder: Path, db: Store) -> None:
+    module = folder / "shop_app.py"
+    hangs = MODULE.replace("shop.copy(change, t)", 'print("hangs", flush=True)\n    threading.Event().wait()')
+    module.write_text(f"import threading\n{hangs}")
+    with working(folder) as process:
+        db.create(Order(order_id="1", customer_id="c"))
+        assert process.stdout is not None
+        assert process.stdout.readline() == "hangs\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        process.stderr.readline()  # that it waits for the handler
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode == -signal.SIGTERM
+    module.write_text(MODULE)
+    with working(folder):
+        wait_until(lambda: db(shop.copy_of("1")) is not None)
+
+
 def test_dead_letter_is_listed_retried_and_dropped(folder: Path, db: Store) -> None:
     with working(folder):
         for number in (13, 5):

@@ -219,6 +219,7 @@ def run(
     from contextlib import ExitStack, asynccontextmanager
 
     from partita.cli.demo_tour import DemoTour
+    from partita.cli.interrupts import end_at_next_signal
     from partita.cli.open_systems import open_systems
     from partita.cli.work import at_work, metrics_endpoint
     from partita.connect import connect, connect_async
@@ -254,6 +255,7 @@ def run(
             try:
                 yield
             finally:
+                end_at_next_signal()
                 await asyncio.to_thread(working.close)  # consumers and jobs end before the database is closed
 
     with ExitStack() as working:

@@ -1,7 +1,7 @@
 """`partita work`: runs consumers and jobs, as a process of its own."""
 
+import logging
 import os
-import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,6 +20,9 @@ MetricSource: TypeAlias = "Callable[[], list[Metric]]"
 
 PARTS = ("design", "consumers", "jobs")
 JOB_THREADS = 4
+REPORT_SECONDS = 5.0  # that a run may take to end, until it is reported
+
+_log = logging.getLogger("partita.jobs")
 
 
 def work(
@@ -31,7 +34,8 @@ def work(
 ) -> None:
     """Run the consumers and jobs of systems until interrupted: they react to changes by any process, and to the time.
 
-    Several processes may run the same ones: one of them runs each, and another takes over when it ends.
+    Several processes may run the same ones: one of them runs each, and another takes over when it ends. The first
+    SIGINT or SIGTERM lets handlers and jobs finish what they have begun; the next one ends the process at once.
 
     Parameters
     ----------
@@ -49,6 +53,7 @@ def work(
         environment variable PARTITA_METRICS_TOKEN.
     """
     from partita.cli.design_loader import load_installed_systems, load_system
+    from partita.cli.interrupts import call_at_signal
     from partita.cli.open_systems import open_systems
     from partita.connect import connect
     from partita.errors import ConfigurationError
@@ -63,8 +68,7 @@ def work(
     if on == "memory:":
         raise ConfigurationError("memory: belongs to one process; use a file, or partita serve, which works as well")
     stopping = threading.Event()
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, lambda *_: stopping.set())
+    call_at_signal(stopping.set)
     with connect(on, buckets=buckets) as backend, ExitStack() as running:
         sources = [running.enter_context(at_work(opened)) for opened in open_systems(backend, working)]
         if metrics_port is not None:
@@ -125,9 +129,16 @@ def _jobs_at_work(opened: "OpenSystem", jobs: "Jobs", *, runs: bool) -> "Iterato
         if runs:
             thread = threading.Thread(target=runner.run, kwargs={"threads": JOB_THREADS}, name="partita-jobs")
             thread.start()
-            running.callback(thread.join)
+            running.callback(_join_jobs, thread, jobs.name)
             running.callback(runner.stop)
         yield lambda: job_metrics(runner)
+
+
+def _join_jobs(thread: threading.Thread, name: str) -> None:
+    thread.join(REPORT_SECONDS)
+    if thread.is_alive():
+        _log.warning("jobs %s: waiting for a run that has not ended; a long one should look at run.should_stop", name)
+        thread.join()
 
 
 def metrics_endpoint(sources: "Sequence[MetricSource]", host: str) -> "MetricsEndpoint":

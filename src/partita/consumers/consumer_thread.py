@@ -54,9 +54,11 @@ class ConsumerThread:
         self._is_stopping = True
         self._awake.set()
 
-    def join(self) -> None:
+    def join(self, seconds: float | None = None) -> bool:
+        """Waits until it has ended, or for some seconds; whether it has ended."""
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def release(self) -> None:
         """Gives the consumer to others."""

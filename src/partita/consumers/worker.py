@@ -24,6 +24,7 @@ from partita.store.store import Store
 LOOK_SECONDS = 1.0  # between two looks at the leases of other processes
 HELD_LOOK_SECONDS = 3.0  # between two looks at its own leases, after commits: somebody may have paused a consumer
 LONGEST_PAUSE = 30.0  # after failures of the database
+REPORT_SECONDS = 5.0  # that a handler may take to end, until it is reported
 
 _log = logging.getLogger("partita.consumers")
 
@@ -69,7 +70,9 @@ class Worker:
         for each in self._running:
             each.stop()
         for each in self._running:
-            each.join()
+            if not each.join(REPORT_SECONDS):
+                _log.warning("consumer %s: waiting for a handler that has not ended", each.name)
+                each.join()
         self._stopped.set()
         for thread in (self._leases, self._changes):
             if thread.is_alive():
