@@ -1,4 +1,4 @@
-"""`python -m bench.matching`: recall@5 of the offline embedder and of plain full text, on both halves.
+"""`python -m bench.matching`: recall@5 of the offline embedder and of plain full text, on all queries.
 
 The queries that an embedder misses are printed by `--misses`, of the tuning half only.
 """
@@ -6,11 +6,13 @@ The queries that an embedder misses are printed by `--misses`, of the tuning hal
 import argparse
 
 from bench.matching import morphemes
-from bench.matching.labelled_set import HELD_OUT, TUNING, labelled_parts, labelled_queries
+from bench.matching.labelled_set import HELD_OUT, LATER, TUNING, labelled_parts, labelled_queries
 from bench.matching.recall import Search, by_meaning, by_words, recall, recall_by_group
+from bench.matching.terms_in_use import later_glossary
 from partita.embeddings import Glossary, OfflineEmbedder
 
 MIN_RECALL, MIN_ADVANTAGE = 0.8, 0.1
+WITHOUT_LATER_TERMS = "256 dimensions, without the terms of later queries only"
 
 
 def searches() -> dict[str, Search]:
@@ -18,6 +20,7 @@ def searches() -> dict[str, Search]:
         "full text": by_words(),
         "offline embedder, 256 dimensions": by_meaning(OfflineEmbedder()),
         "offline embedder, 512 dimensions": by_meaning(OfflineEmbedder(512)),
+        WITHOUT_LATER_TERMS: by_meaning(OfflineEmbedder(glossary=later_glossary())),
         "256 dimensions, without the glossary": by_meaning(OfflineEmbedder(glossary=Glossary({}))),
     }
     if morphemes.IS_INSTALLED:
@@ -30,10 +33,10 @@ def searches() -> dict[str, Search]:
 
 
 def table(found: dict[str, Search]) -> str:
-    """The recall of each search on both halves, as Markdown."""
-    halves = {half: labelled_queries(half) for half in (TUNING, HELD_OUT)}
+    """The recall of each search on both halves and on the later queries, as Markdown."""
+    halves = {half: labelled_queries(half) for half in (TUNING, HELD_OUT, LATER)}
     heads = [f"{half} ({len(queries)} queries)" for half, queries in halves.items()]
-    lines = [f"| recall@5 | {' | '.join(heads)} |", "|---|---|---|"]
+    lines = [f"| recall@5 | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
     for name, search in found.items():
         values = (f"{recall(search, queries):.3f}" for queries in halves.values())
         lines.append(f"| {name} | {' | '.join(values)} |")
@@ -68,10 +71,17 @@ def main() -> int:
         print_misses(meaning)
         return 0
     print(f"{table(found)}\n\n{group_table(dict(list(found.items())[:2]))}")
-    measured = recall(meaning, labelled_queries(HELD_OUT))
-    advantage = measured - recall(words, labelled_queries(HELD_OUT))
-    print(f"\nheld-out: {measured:.3f} (target {MIN_RECALL}), {advantage:+.3f} (target {MIN_ADVANTAGE:+})")
-    return 0 if measured >= MIN_RECALL and advantage >= MIN_ADVANTAGE else 1
+    return (
+        0 if all([_is_reached(HELD_OUT, meaning, words), _is_reached(LATER, found[WITHOUT_LATER_TERMS], words)]) else 1
+    )
+
+
+def _is_reached(half: str, meaning: Search, words: Search) -> bool:
+    """Prints the recall on a half, and how much more that is than that of full text."""
+    measured = recall(meaning, labelled_queries(half))
+    advantage = measured - recall(words, labelled_queries(half))
+    print(f"\n{half}: {measured:.3f} (target {MIN_RECALL}), {advantage:+.3f} (target {MIN_ADVANTAGE:+})")
+    return measured >= MIN_RECALL and advantage >= MIN_ADVANTAGE
 
 
 if __name__ == "__main__":

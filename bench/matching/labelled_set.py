@@ -1,7 +1,8 @@
 """The labelled set: parts of electric cars, and queries with the parts that answer them.
 
 `README.md` beside the data says how the queries were judged. A query belongs to one half by the hash of its text: the
-glossary and the weights of an embedder are chosen on `TUNING`, and `HELD_OUT` measures it.
+glossary and the weights of an embedder are chosen on `TUNING`, and `HELD_OUT` measures it. The queries of `LATER` were
+written after the embedder, and only measure it.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 DATA = Path(__file__).parent
-TUNING, HELD_OUT = "tuning", "held-out"
+TUNING, HELD_OUT, LATER = "tuning", "held-out", "later"
 
 
 class LabelledPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,6 +56,7 @@ def labelled_parts() -> list[LabelledPart]:
 
 
 def labelled_queries(half: str | None = None) -> list[LabelledQuery]:
-    """The queries of a half, or all of them."""
-    queries = msgspec.json.Decoder(LabelledQuery).decode_lines((DATA / "queries.jsonl").read_bytes())
-    return [each for each in queries if half in {None, each.half}]
+    """The queries of a half, those of both halves, or the later ones."""
+    name = "later_queries.jsonl" if half == LATER else "queries.jsonl"
+    queries = msgspec.json.Decoder(LabelledQuery).decode_lines((DATA / name).read_bytes())
+    return queries if half == LATER else [each for each in queries if half in {None, each.half}]

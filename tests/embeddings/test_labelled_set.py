@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from bench.matching.labelled_set import HELD_OUT, TUNING, half_of, labelled_parts, labelled_queries
+from bench.matching.labelled_set import HELD_OUT, LATER, TUNING, half_of, labelled_parts, labelled_queries
 
 TRAITS = {"misspelt", "units", "meaning"}
 
@@ -16,7 +16,7 @@ def test_set_has_at_least_300_parts_and_120_queries() -> None:
 
 def test_every_query_has_one_to_five_known_answers() -> None:
     known = {each.id for each in labelled_parts()}
-    for each in labelled_queries():
+    for each in [*labelled_queries(), *labelled_queries(LATER)]:
         assert 1 <= len(set(each.relevant)) == len(each.relevant) <= 5, each
         assert set(each.relevant) <= known, each
         assert set(each.traits) <= TRAITS, each
@@ -29,6 +29,12 @@ def test_each_half_has_all_languages_and_traits(half: str) -> None:
     assert len(queries) >= 60
     assert counts.keys() == {"ko", "en", "mixed"} | TRAITS
     assert min(counts.values()) >= 5, counts
+
+
+def test_later_queries_are_others() -> None:
+    later = {each.query for each in labelled_queries(LATER)}
+    assert len(later) == len(labelled_queries(LATER)) >= 120
+    assert later.isdisjoint(each.query for each in labelled_queries())
 
 
 def test_half_follows_from_the_text_alone() -> None:
