@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from partita import (
+    AUTO,
     CountOf,
     Design,
     DesignMismatch,
@@ -21,6 +22,7 @@ from partita import (
     F,
     Index,
     Item,
+    Items,
     Keys,
     NotFound,
     NotReady,
@@ -48,7 +50,7 @@ from partita.store.flows import run
 
 SEQUENCES = int(os.environ.get("PARTITA_DESIGN_CHANGES", "6"))
 SIDE_BY_SIDE = 30  # steps of the earlier and the new program, before the earlier one ends
-FEATURES = ("status index", "price index", "unique", "count", "sum", "open only", "note", "new key")
+FEATURES = ("status index", "status text", "price index", "unique", "count", "sum", "open only", "note", "new key")
 
 
 def grams(weight: str) -> int:
@@ -89,10 +91,12 @@ class Version:
             body["__annotations__"]["note"] = str
             body["note"] = "-"
         if "status index" in features:
-            body["by_status"] = Keys("ByStatus", "STATUS#{status}", f"{{order}}#{{{self.label}?}}")
+            status = "STATE#{status}" if "status text" in features else "STATUS#{status}"
+            body["by_status"] = Keys("ByStatus", status, f"{{order}}#{{{self.label}?}}")
         if "price index" in features:
             body["by_price"] = Keys("ByPrice", "{customer}", "{price:6}#{order}", when=when)
-        self.order: Any = EntityMeta("Order", (Entity,), body, table=table, key=key, old_keys=others)
+        order_class: Any = EntityMeta("Order", (Entity,), body, table=table, key=key, old_keys=others)
+        self.order: Any = order_class
         body = {"__annotations__": {"customer": str, "email": str}}
         if "unique" in features:
             body["__annotations__"]["email"] = Annotated[str, Unique()]
@@ -104,14 +108,19 @@ class Version:
             body["spent"] = 0
         self.customer: Any = EntityMeta("Customer", (Entity,), body, table=table, key=("C#{customer}", "C"))
         one: Any = Item
+        some: Any = Items
 
         def one_order(customer: str, order: str) -> Any: ...
+        def orders_of(status: str) -> Any: ...
         def one_customer(customer: str) -> Any: ...
 
         one_order.__annotations__["return"] = one[self.order]
         one_customer.__annotations__["return"] = one[self.customer]
         self.one_order: Any = pattern(one_order)
         self.one_customer: Any = pattern(one_customer)
+        if "status index" in features:
+            orders_of.__annotations__["return"] = some[self.order]
+            self.orders_of: Any = pattern(order_class.by_status)(orders_of)
         self.design: Design = prove("shop", table)
         self.facts = table_facts(self.design, table)
 
@@ -131,8 +140,16 @@ def _of_stage(kind: Any, stage: int, both: Any, last: Any) -> Any:
     return Annotated[kind, both] if stage == 1 else Annotated[kind, last] if stage == 2 else kind
 
 
-Expected = dict[tuple[str, str], tuple[str | None, int]]
-"""The label and the grams of every order."""
+class ExpectedOrder(msgspec.Struct, frozen=True):
+    """An order as the last program that wrote it has left it."""
+
+    label: str | None
+    grams: int
+    price: int
+    status: str = "OPEN"
+
+
+Expected = dict[tuple[str, str], ExpectedOrder]
 
 
 class Program:
@@ -140,6 +157,7 @@ class Program:
 
     def __init__(self, backend: Backend, version: Version, random: Random, expected: Expected) -> None:
         self.version = version
+        self.features = version.features  # without those that the next design drops, from its programs' first write on
         self.expected = expected
         self._random = random
         self._number = 0
@@ -151,44 +169,64 @@ class Program:
         self._number += 1
         customer = f"c{random.randrange(4)}"
         order = f"o{random.randrange(4)}"
-        place, amount = (customer, order), random.randrange(1, 6)
+        place, amount, price = (customer, order), random.randrange(1, 6), random.randrange(5)
+        call = version.one_order(customer, order)
         with suppress(NotFound, NotUnique):
-            match random.randrange(11):
+            match random.randrange(12):
                 case 0 | 1:
-                    self.db.put(version.new_order(customer, order, random.randrange(5), amount))
-                    self.expected[place] = (None, amount)
+                    self.db.put(version.new_order(customer, order, price, amount))
+                    self.expected[place] = ExpectedOrder(None, amount, price)
                 case 2:
-                    self.db.delete(version.one_order(customer, order))
+                    self.db.delete(call)
                     self.expected.pop(place, None)
-                case 6 | 9 | 10:
-                    label = random.choice(["red", None])
-                    with self.db.change(version.one_order(customer, order)) as draft:
-                        setattr(draft, version.label, label)
-                    self.expected[place] = (label, self.expected[place][1])
-                case 7:
-                    with self.db.change(version.one_order(customer, order)) as draft:
-                        setattr(draft, version.grams, version.weight_of(amount))
-                    self.expected[place] = (self.expected[place][0], amount)
-                case 8:
-                    self.check(customer, order)
                 case 3:
-                    with self.db.change(version.one_order(customer, order)) as draft:
-                        draft.status = random.choice(["OPEN", "DONE"])
+                    status = random.choice(["OPEN", "DONE"])
+                    self._change(place, "status", status, status=status)
                 case 4:
-                    with self.db.change(version.one_order(customer, order)) as draft:
-                        draft.price = random.randrange(5)
+                    self._change(place, "price", price, price=price)
                 case 5:
                     with self.db.change(version.one_customer(customer)) as draft:
                         draft.email = f"{customer}-{random.randrange(3)}"
+                case 6 | 9 | 10:
+                    label = random.choice(["red", None])
+                    self._change(place, version.label, label, label=label)
+                case 7:
+                    self._change(place, version.grams, version.weight_of(amount), grams=amount)
+                case 8 | 11:
+                    self.check(customer, order)
+
+    def _change(self, place: tuple[str, str], name: str, value: Any, **expected: Any) -> None:
+        with self.db.change(self.version.one_order(*place)) as draft:
+            setattr(draft, name, value)
+        self.expected[place] = msgspec.structs.replace(self.expected[place], **expected)
 
     def check(self, customer: str, order: str) -> None:
-        """An order is as the last program that wrote it has left it."""
+        """All answers are right: an order, its place in the index, and the counters of its customer."""
         found = self.db.get(self.version.one_order(customer, order))
         expected = self.expected.get((customer, order))
         assert (found is None) == (expected is None)
         if found is not None and expected is not None:
-            here = (getattr(found, self.version.label), getattr(found, self.version.grams))
-            assert here == (expected[0], self.version.weight_of(expected[1])), self.version
+            here = (getattr(found, self.version.label), getattr(found, self.version.grams), found.price, found.status)
+            wanted = (expected.label, self.version.weight_of(expected.grams), expected.price, expected.status)
+            assert here == wanted, self.version
+        self.check_counters(customer)
+        self.check_index()
+
+    def check_index(self) -> None:
+        if "status index" in self.features:
+            with suppress(NotReady):
+                open_orders = {(each.customer, each.order) for each in self.db(self.version.orders_of("OPEN"))}
+                wanted = {place for place, each in self.expected.items() if each.status == "OPEN"}
+                assert open_orders == wanted, self.version
+
+    def check_counters(self, customer: str) -> None:
+        found = self.db.one(self.version.one_customer(customer))
+        orders = [each for (of, _), each in self.expected.items() if of == customer]
+        if "count" in self.features and found.orders is not AUTO:
+            is_open_only = "open only" in self.version.features
+            assert found.orders == sum(each.status == "OPEN" or not is_open_only for each in orders), self.version
+        if "sum" in self.features and found.spent is not AUTO:
+            assert found.spent == sum(each.price for each in orders), self.version
 
     def close(self) -> None:
         assert self.db.watch is not None
@@ -214,9 +252,11 @@ class SharedBackend:
         return self._backend.call(request)
 
     def _step(self) -> None:
-        if self._old is not None and self._random.random() < 0.5:
-            self._old.step()
-            return
+        if self._old is not None:
+            self._old.features &= self._new.version.features
+            if self._random.random() < 0.5:
+                self._old.step()
+                return
         with suppress(DesignMismatch, NotReady):  # it is not being applied yet, or to a new key
             self._new.step()
 

@@ -19,6 +19,7 @@ from partita.evolution.targets import Target, target_of
 from partita.plan.design import CounterBuild
 from partita.plan.table_definitions import differences
 from partita.store.design_records import fetch_designs
+from partita.store.readiness import written_otherwise
 from partita.store.store import Store
 
 ITEMS_PER_SECOND = 250
@@ -155,12 +156,27 @@ def _steps(surveyed: Survey) -> Iterator[PlanStep]:
 
 def _effect(target: Target, changes: list[str]) -> str:
     """Whether programs are affected while the design is applied."""
-    rekeyed = [each for each in target.differences if each.fact.endswith(" key") and each.old and each.new]
-    if rekeyed:
-        return "programs of the earlier design do not find items under new keys: stop them before you apply"
-    if changes:
-        return "none: programs of both designs may work until the backfill begins, which waits for the earlier ones"
-    return "none"
+    return "; ".join(_effects(target)) or (
+        "none: programs of both designs may work until the backfill begins, which waits for the earlier ones"
+        if changes
+        else "none"
+    )
+
+
+def _effects(target: Target) -> Iterator[str]:
+    differences = target.differences
+    if any(each.fact.endswith(" key") and each.old and each.new for each in differences):
+        yield "programs of the earlier design do not find items under new keys: stop them before you apply"
+    held = sorted({name for each in differences for name in written_otherwise(target.design, each)})
+    if held:
+        yield (
+            f"programs of this design do not write {', '.join(held)} until those of the earlier one have ended, which "
+            "would misread it; a change under another name avoids that"
+        )
+    kinds = (" in ", " counts ", "index ")
+    gone = [each.fact for each in differences if each.new is None and any(kind in each.fact for kind in kinds)]
+    if gone:
+        yield f"programs of the earlier design miss there what new ones write: {', '.join(gone)}"
 
 
 def plan_text(plan: MigrationPlan) -> str:

@@ -89,7 +89,8 @@ class CounterBuild(msgspec.Struct, frozen=True):
 class DataState(msgspec.Struct):
     """What a program knows about the data that it works on: the counters in the making, and what cannot be read yet.
 
-    `unready` has the reason of each: an entity, an index as (table, index), a counter as (entity, attribute on disk).
+    `unready` has the reason of each: an entity, an index as (table, index), a counter as (entity, attribute on disk);
+    (entity, "writes") where only writing has to wait.
     `unwritten` are, by entity, the attributes that are only stored as they were before their migration.
     """
 

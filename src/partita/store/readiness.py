@@ -2,6 +2,9 @@
 
 An index that is being filled would give a part of its items, an entity whose key changes would not be found. A counter
 that is being counted is AUTO, as everything that the store sets and does not know yet.
+
+Programs of the earlier design read what new ones write. So nothing is written of which they would get wrong answers: an
+entity whose keys in an index change, or that a counter counts by another rule, while they may work.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,10 +13,12 @@ from typing import Any
 from partita.design.markers import AUTO
 from partita.design.models import Model
 from partita.errors import NotReady
-from partita.plan.design import Design
+from partita.plan.design import Counter, Design
 from partita.plan.design_differences import FactDifference, lacks
 from partita.plan.fingerprint import Facts, keys_text, table_facts
 from partita.plan.read_requests import Plan
+
+WRITES = "writes"
 
 
 def unready_parts(design: Design, recorded: Mapping[str, Facts], *, is_shared: bool) -> dict[Any, str]:
@@ -31,7 +36,27 @@ def unready_parts(design: Design, recorded: Mapping[str, Facts], *, is_shared: b
             part = _part(table.name, models, lack, is_shared=is_shared)
             if part is not None:
                 found.setdefault(part, str(lack))
+            for name in written_otherwise(design, lack) if is_shared else ():
+                found.setdefault((name, WRITES), str(lack))
     return found
+
+
+def written_otherwise(design: Design, difference: FactDifference) -> set[str]:
+    """The entities of which a program of the earlier design would misread what is written with this one."""
+    entity, _, rest = difference.fact.partition(" ")
+    if difference.old is None or difference.new is None:
+        return set()
+    if rest.startswith(("in ", "unique ")):
+        return {entity}
+    if rest.startswith("counts "):
+        attribute = rest.removeprefix("counts ")
+        several = design.counters.items()
+        return {child.name for child, counters in several if any(_is(each, entity, attribute) for each in counters)}
+    return set()
+
+
+def _is(counter: Counter, parent: str, attribute: str) -> bool:
+    return (counter.parent.name, counter.attribute.name) == (parent, attribute)
 
 
 def attributes_not_stored_yet(design: Design, recorded: Mapping[str, Facts]) -> dict[str, frozenset[str]]:
@@ -82,6 +107,7 @@ def check_writable(design: Design, model: Model) -> None:
     """A NotReady where items of the entity cannot be written yet."""
     if design.data.unready:
         _check(design, model.name)
+        _check(design, (model.name, WRITES))
 
 
 def _check(design: Design, place: Any) -> None:
