@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import apsw
 import msgspec
 
 from partita.design.tables import Table
@@ -74,6 +75,24 @@ def survey(
     """Surveys the tables that exist, by the design's names; `exact` reads every item."""
     result = Survey()
     holders = UniqueValues()
+    try:
+        _survey_tables(db, removed, descriptions, result, holders, exact=exact, progress=progress)
+    finally:
+        holders.close()
+    result.conflicts += holders.conflicts
+    return result
+
+
+def _survey_tables(
+    db: EvolutionStore,
+    removed: Removed,
+    descriptions: dict[str, TableDescription],
+    result: Survey,
+    holders: "UniqueValues",
+    *,
+    exact: bool,
+    progress: Callable[[int], None],
+) -> None:
     for table in db.design.tables:
         description = descriptions.get(table.name)
         if description is None:
@@ -88,8 +107,6 @@ def survey(
         factor = 1.0 if whole or not found.read else max(1.0, count / found.read)
         _merge(result, found, factor)
         result.is_exact = result.is_exact and whole
-    result.conflicts += holders.conflicts
-    return result
 
 
 def _pages(db: EvolutionStore, removed: Removed, table: Table, *, whole: bool) -> Iterator[ScannedPage]:
@@ -224,19 +241,34 @@ def _work(each: PageItem) -> ItemWork:
 
 
 class UniqueValues:
-    """The unique values that items want, to find two that want the same."""
+    """The unique values that items want, to find two that want the same. They are in a temporary file."""
 
     def __init__(self) -> None:
-        self._owners: dict[ItemIdentity, str] = {}
+        self._owners: apsw.Connection | None = None
         self.conflicts: list[str] = []
 
     def add(self, each: PageItem) -> None:
-        """Adds the values of an item that has no guard for them yet."""
+        """Adds the values of an item."""
         if each.effects is None or each.model is None:
             return
         for identity, guard in each.effects.guards.items():
             mine = f"{each.model.name} {key_text(guard.owner)}"
-            other = self._owners.setdefault(identity, mine)
+            other = self._owner(str(identity), mine)
             if other != mine and len(self.conflicts) < 1000:
                 value = ", ".join(map(str, guard.values.values()))
                 self.conflicts.append(f"{guard.unique.name} {value!r} is wanted by {other} and {mine}")
+
+    def _owner(self, value: str, mine: str) -> str:
+        """The first item that wants a value."""
+        if self._owners is None:
+            self._owners = apsw.Connection("")  # a file that nobody else sees, deleted when it is closed
+            self._owners.execute("CREATE TABLE owners (value TEXT PRIMARY KEY, owner TEXT) WITHOUT ROWID")
+            self._owners.execute("BEGIN")
+        insert = "INSERT INTO owners VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING owner"
+        new = self._owners.execute(insert, (value, mine)).fetchone()
+        found = new or self._owners.execute("SELECT owner FROM owners WHERE value = ?", (value,)).fetchone()
+        return str(found[0])
+
+    def close(self) -> None:
+        if self._owners is not None:
+            self._owners.close()
