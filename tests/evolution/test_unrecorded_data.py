@@ -6,12 +6,19 @@ from typing import Any
 
 import pytest
 
-from partita import Store, connect
+from partita import DesignMismatch, Store, connect
+from partita.dynamodb.exceptions import UnlistedError
+from partita.dynamodb.operations import ITEM_WRITES
 from partita.dynamodb.requests import DeleteTable
 from partita.evolution.apply import apply_design
 from partita.store.design_records import table as record_table
-from partita.store.design_watch import CHECK_EVERY
+from partita.store.design_watch import CHECK_EVERY, DesignWatch, own_design
 from tests.evolution.shop import Shop, first, second
+from tests.evolution.test_apply import filled
+
+NOT_READ = (
+    "table partita-designs may not be read, so it is not known which design the data of shop has, nor when it changes"
+)
 
 
 @pytest.fixture
@@ -98,3 +105,40 @@ def test_recorded_data_is_not_scanned(file: Path) -> None:
         assert db(shop.one_customer("c1")) is None
     assert sent
     assert not [each for each in sent if each.operation == "Scan"]
+
+
+class Role:
+    """A backend on which a program may only read; not even the records where `sees_records` is false."""
+
+    def __init__(self, backend: Any, *, sees_records: bool) -> None:
+        self._backend = backend
+        self._sees_records = sees_records
+
+    def call(self, request: Any) -> Any:
+        is_of_records = record_table.name in str(request)
+        if type(request) in ITEM_WRITES or (is_of_records and not self._sees_records):
+            raise UnlistedError("AccessDeniedException", 400, "not authorized")
+        return self._backend.call(request)
+
+
+@pytest.mark.parametrize("sees_records", [True, False])
+def test_program_that_may_only_read_works(sees_records: bool, caplog: pytest.LogCaptureFixture) -> None:
+    shop = first()
+    with connect("memory:") as backend:
+        filled(Store(backend, shop.design), shop, 2, 2)
+        db = Store(Role(backend, sees_records=sees_records), own_design(shop.design))
+        db.watch = DesignWatch(db.design, db.context)
+        for _ in range(2):
+            assert db.one(shop.one_customer("c1")).email == "1@example.com"
+    said = [each for each in warnings(caplog) if "may not be read" in each]
+    assert said == ([] if sees_records else [NOT_READ])
+
+
+def test_program_that_may_only_read_is_told_of_another_design() -> None:
+    old, new = first(), second()
+    with connect("memory:") as backend:
+        filled(Store(backend, old.design), old, 2, 2)
+        db = Store(Role(backend, sees_records=True), own_design(new.design))
+        db.watch = DesignWatch(db.design, db.context)
+        with pytest.raises(DesignMismatch, match="Customer counts open_orders is new"):
+            db.get(new.one_customer("c1"))

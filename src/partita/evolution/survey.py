@@ -264,10 +264,9 @@ class UniqueValues:
             self._owners = apsw.Connection("")  # a file that nobody else sees, deleted when it is closed
             self._owners.execute("CREATE TABLE owners (value TEXT PRIMARY KEY, owner TEXT) WITHOUT ROWID")
             self._owners.execute("BEGIN")
-        insert = "INSERT INTO owners VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING owner"
-        new = self._owners.execute(insert, (value, mine)).fetchone()
-        found = new or self._owners.execute("SELECT owner FROM owners WHERE value = ?", (value,)).fetchone()
-        return str(found[0])
+        self._owners.execute("INSERT INTO owners VALUES (?, ?) ON CONFLICT DO NOTHING", (value, mine))
+        ((owner,),) = self._owners.execute("SELECT owner FROM owners WHERE value = ?", (value,))
+        return str(owner)
 
     def close(self) -> None:
         if self._owners is not None:

@@ -20,6 +20,7 @@ from partita.errors import PartitaError, StoreError, TableNotFound
 from partita.plan.design import CounterBuild, DataState, Design
 from partita.plan.fingerprint import Facts, table_facts
 from partita.process_identity import this_process
+from partita.store import log
 from partita.store.context import StoreContext
 from partita.store.design_records import (
     DataDesign,
@@ -30,6 +31,7 @@ from partita.store.design_records import (
     program_record,
     record_flows,
 )
+from partita.store.design_records import table as record_table
 from partita.store.flows import Flow
 from partita.store.readiness import attributes_not_stored_yet, unready_parts
 from partita.store.searching import check_vector_indexes
@@ -64,6 +66,7 @@ class DesignWatch:
         self._lock = threading.Lock()
         self._knows_indexes = False
         self._knows_data = False
+        self._is_denied = False
 
     def followed(self, flow: Flow[R]) -> Flow[R]:
         """Runs an operation of the store, after a check where one is due."""
@@ -93,7 +96,7 @@ class DesignWatch:
         """
         if now is not None:
             yield from self._record(now)
-        records = yield from fetch_designs(self._context, list(self._facts))
+        records = yield from self._fetch_records()
         try:
             self._adopt(records)
             if not self._knows_indexes:
@@ -107,6 +110,18 @@ class DesignWatch:
         if now is not None:
             self._checked_at = now
             yield from self._record(now)
+
+    def _fetch_records(self) -> Flow[dict[str, DataDesign]]:
+        """The recorded designs; none, with a warning, where the program may not read them."""
+        try:
+            return (yield from fetch_designs(self._context, list(self._facts)))
+        except DynamoDBError as error:
+            if not is_denied(error):
+                raise
+            if not self._is_denied:
+                log.unreadable_records(record_table.name, list(self._facts))
+            self._is_denied = True
+            return {}
 
     def _adopt(self, records: dict[str, DataDesign]) -> None:
         """Takes over the state of the data, or raises a DesignMismatch."""

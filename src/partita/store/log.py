@@ -89,6 +89,12 @@ def _named(request: Request[Any]) -> str:
     return f"{type(request).__name__} on {', '.join(tables_of(request))}"
 
 
+def unreadable_records(records: str, tables: list[str]) -> None:
+    """A program that may not read which design its data has."""
+    words = "table %s may not be read, so it is not known which design the data of %s has, nor when it changes"
+    _logger().warning(words, records, ", ".join(tables))
+
+
 def unrecorded_data(table: str, items: int, differing: int, missing: list[str]) -> None:
     """A table of which no design is recorded, and whose data or indexes are not as the design wants them."""
     found = [f"{differing} of {items} items are not as this design stores them"] if differing else []
