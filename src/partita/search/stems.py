@@ -3,6 +3,10 @@
 A word arrives in lower case and without diacritics, since many people type it so: `instalacao` and `instalação` are one
 word. The Portuguese algorithm recognises endings by their diacritics, so these are put back first, and plurals whose
 ending differs from the singular's become the singular: `instalações` and `instalacoes` become `instalação`.
+
+With both languages, a word goes through English and then through Portuguese. In this order words with one English stem
+stay together: `chairs` becomes `chair`, and both become `cha`. The other order would separate one of six such pairs.
+Endings that English has not, and would destroy, are left to Portuguese alone.
 """
 
 import re
@@ -12,7 +16,7 @@ from functools import cache
 from partita.errors import DesignError
 from partita.extras import needs
 
-ALGORITHMS = {"pt": "portuguese", "en": "english", "ko": None}  # Korean has no stems: its words are split into pairs
+ALGORITHMS = {"en": "english", "pt": "portuguese", "ko": None}  # Korean has no stems: its words are split into pairs
 MIN_LENGTH = 4  # of a word that is stemmed: shorter ones become ambiguous
 
 Stem = Callable[[str], str]
@@ -32,6 +36,7 @@ _PORTUGUESE_ALONE = (
     (re.compile("(..[^aeiou])oes$"), r"\1ão"),
     (re.compile("(..)ens$"), r"\1em"),
 )
+_PORTUGUESE_ENDING = re.compile("(?:..[aei]mos|..mente)$")  # falamos, lentamente
 _ENDINGS = ("ao", "oes", "vel", "ncia", "ncias", "is", "ens")  # a word with none of them stays as it is
 
 
@@ -46,21 +51,25 @@ def checked_languages(where: str, language: str | Sequence[str]) -> tuple[str, .
 
 @cache
 def stemmer_of(languages: tuple[str, ...]) -> Stem:
-    """The function from a folded word to its stem in these languages, one after the other."""
+    """The function from a folded word to its stem in these languages."""
     names = [(code, name) for code in languages if (name := ALGORITHMS[code]) is not None]
     if not names:
         return lambda word: word
     with needs("stemming of English and Portuguese words", "text"):
         from Stemmer import Stemmer  # type: ignore[import-not-found, unused-ignore]
     endings = _PORTUGUESE + (() if "en" in languages else _PORTUGUESE_ALONE)
-    steps = [(code == "pt", Stemmer(name, 0).stemWord) for code, name in names]
+    stems: dict[str, Stem] = {code: Stemmer(name, 0).stemWord for code, name in names}
+    english, portuguese = stems.get("en"), stems.get("pt")
 
     def stem(word: str) -> str:
         if len(word) < MIN_LENGTH or not word.isalpha():
             return word
-        for is_portuguese, stem_word in steps:
-            word = stem_word(_with_diacritics(word, endings) if is_portuguese else word)
-        return word
+        if portuguese is None:
+            return word if english is None else english(word)
+        word = _with_diacritics(word, endings)
+        if english is not None and not _PORTUGUESE_ENDING.search(word):
+            word = english(word)
+        return portuguese(word)
 
     return stem
 
@@ -71,7 +80,7 @@ def stemming_version(languages: tuple[str, ...]) -> str:
         return ""
     with needs("stemming of English and Portuguese words", "text"):
         import Stemmer  # type: ignore[import-not-found, unused-ignore]
-    return f"{Stemmer.version()}/1"
+    return f"{Stemmer.version()}/2"
 
 
 def _with_diacritics(word: str, endings: tuple[tuple[re.Pattern[str], str], ...]) -> str:
