@@ -3,7 +3,9 @@
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -363,3 +365,34 @@ def test_commit_and_wake_end_a_wait(storage: Storage) -> None:
         assert has_seen.wait(PATIENCE)
         opened[0].wake()
         assert found.result() == [True, False]
+
+
+def test_last_key_follows_the_writes_of_its_transaction(storage: Storage) -> None:
+    random, present = Random(1), set[bytes]()
+    for _ in range(30):
+        with storage.transaction() as txn:
+            assert txn.last_key("s") == max(present, default=None)
+            for _ in range(10):
+                key = bytes([random.randrange(20)])
+                txn.apply([write(txn, "s", key, None if key in present else b"x")])
+                present ^= {key}
+                if random.random() < 0.7:
+                    assert txn.last_key("s") == max(present, default=None)
+        assert storage.last_key("s") == max(present, default=None)
+    with storage.transaction() as txn:
+        txn.apply([write(txn, "s", b"z", b"x")])
+        assert txn.last_key("s") == b"z"
+        txn.drop_space("s")
+        txn.create_space("s")
+        assert txn.last_key("s") is None
+
+
+def test_last_key_of_a_transaction_that_was_taken_back_is_forgotten(storage: Storage) -> None:
+    put(storage, {b"a": b"x"})
+    with suppress(KeyError), storage.transaction() as txn:
+        assert txn.last_key("s") == b"a"
+        txn.apply([write(txn, "s", b"b", b"x")])
+        assert txn.last_key("s") == b"b"
+        raise KeyError
+    with storage.transaction() as txn:
+        assert txn.last_key("s") == b"a"

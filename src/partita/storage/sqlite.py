@@ -333,19 +333,35 @@ class _SqliteTransaction:
         self._connection = connection
         self._execute = connection.execute
         self._moved: dict[str, list[int]] = {}
+        self._last_keys: dict[str, bytes | None] = {}  # each record of a change log is numbered from the last one
         self.get = connection.get
         self.check_missing = connection.check_missing
         self.range = connection.range
         self.batches = connection.batches
-        self.last_key = connection.last_key
         self._totals = connection.totals
 
     def totals(self, space: str) -> Totals:
         before, (rows, weight) = self._totals(space), self._moved.get(space, (0, 0))
         return Totals(before.rows + rows, before.weight + weight)
 
+    def last_key(self, space: str) -> bytes | None:
+        if space not in self._last_keys:
+            self._last_keys[space] = self._connection.last_key(space)
+        return self._last_keys[space]
+
+    def _follow_last_key(self, space: str, key: bytes, *, is_put: bool) -> None:
+        """Keeps the last key of a space that was asked for, as the transaction changes it."""
+        last = self._last_keys[space]
+        if is_put:
+            if last is None or key > last:
+                self._last_keys[space] = key
+        elif key == last:
+            del self._last_keys[space]
+
     def apply(self, writes: Iterable[Write]) -> None:
         for space, key, before, after in writes:
+            if space in self._last_keys:
+                self._follow_last_key(space, key, is_put=after is not None)
             moved = self._moved.setdefault(space, [0, 0])
             if before is not None:
                 moved[0] -= 1
@@ -375,6 +391,7 @@ class _SqliteTransaction:
         self._execute(f'DROP TABLE "{space}"')
         self._execute("DELETE FROM spaces WHERE name = ?", (space,))
         self._moved.pop(space, None)
+        self._last_keys.pop(space, None)
 
     def recount(self, space: str) -> None:
         counts = f'(SELECT count(*) FROM "{space}"), w = (SELECT coalesce(sum(w), 0) FROM "{space}")'
@@ -383,6 +400,7 @@ class _SqliteTransaction:
 
     def repair_rows(self, space: str, key_of: Callable[[bytes], bytes | None]) -> list[DamagedRow]:
         damaged = repair_rows(self._connection, space, key_of)
+        self._last_keys.pop(space, None)
         if damaged:
             self.recount(space)
         return damaged
