@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from partita.engine import exports
+from partita.engine.export_files import DataFile, ExportFiles
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, plain, problems_of
 from tests.engine.test_recovery import enable
@@ -87,6 +88,7 @@ def test_export_is_the_table_of_one_second_though_it_is_written_to(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exports, "FILE_ROWS", 7)
+    monkeypatch.setattr(exports, "STEP_FILES", 2)
     for number in range(40):
         bench.put("notes", pk=str(number), v=1)
     second = bench.clock.now
@@ -166,6 +168,7 @@ def test_incremental_exports_lead_from_one_full_export_to_the_next(
     """Random writes: the items of a second, with the changes of the windows behind it, are the items of a later one."""
     monkeypatch.setattr(exports, "MAX_CHANGES", 11)
     monkeypatch.setattr(exports, "FILE_ROWS", 5)
+    monkeypatch.setattr(exports, "STEP_FILES", 2)
     random = Random(3)
     marks: list[tuple[float, dict[str, Any]]] = []
     model: dict[str, Any] = {}
@@ -356,6 +359,36 @@ def test_disk_without_space_fails_the_export_and_leaves_no_part_of_a_file(
     assert [path for path in bucket_of(bench).rglob("*") if path.is_file()] == []
     assert len(exported_lines(bench, export(bench))) == 1
     assert problems_of(bench.engine) == []
+
+
+def test_process_that_finds_the_export_further_on_deletes_its_own_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "FILE_ROWS", 7)
+    bench = bench_with_bucket(tmp_path, str(tmp_path / "engine.db"))
+    bench.table("notes", "pk:S")
+    enable(bench)
+    for number in range(60):
+        bench.put("notes", pk=str(number))
+    started = bench.ok("ExportTableToPointInTime", TableArn=arn("notes"), S3Bucket=BUCKET)["ExportDescription"]
+    bench.engine.maintenance.step()
+    other = Bench(bench.address, bench.clock, bench.buckets)
+    write_data, calls = ExportFiles.write_data, iter(range(1000))
+
+    def with_another_process(files: ExportFiles, *arguments: Any, **more: Any) -> DataFile:
+        if next(calls) == 1:
+            other.engine.maintenance.step()  # writes 4 files; this one has read two of the same
+        return write_data(files, *arguments, **more)
+
+    monkeypatch.setattr(ExportFiles, "write_data", with_another_process)
+    bench.engine.maintenance.step()
+    written = sorted(path.name for path in bucket_of(bench).rglob("*.gz"))
+    bench.settle()
+    described = bench.ok("DescribeExport", ExportArn=started["ExportArn"])["ExportDescription"]
+    assert by_key(exported_lines(bench, described)).keys() == {str(number) for number in range(60)}
+    assert set(written) < {path.name for path in bucket_of(bench).rglob("*.gz")}
+    for each in (other, bench):
+        each.engine.close()
 
 
 def _full_disk(descriptor: int) -> None:

@@ -5,13 +5,15 @@
                   2  changes of the window: the oldest old image of each item, in a space of their own
                   3  each item of that space: its image before the window, and at its end
 
-Data files are written outside of the writer: rows are read as of one state, compressed, and written; then one short
-transaction adds the file to the export and moves the mark. A file whose transaction does not come is not in a manifest,
-and is deleted: by this process, or, if it was killed, at the end of a full export.
+Data files are written outside of the writer: rows are read as of one state, compressed, and written, while those of the
+next file are read; then one short transaction adds the file to the export and moves the mark. A file whose transaction
+does not come is not in a manifest, and is deleted: by this process, or, if it was killed, at the end of a full export.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -39,6 +41,7 @@ from partita.storage.contract import Reader, Row, StorageTransaction, Write
 
 FILE_ROWS = 50_000
 FILE_BYTES = 16_000_000
+STEP_FILES = 4  # of a step
 FIRST_ROWS, BLOCK_ROWS = 16, 256  # of the first block, and of later ones at most
 BLOCK_BYTES = 256_000
 MAX_CHANGES = 2000  # in one transaction
@@ -82,6 +85,18 @@ class _FilePart(NamedTuple):
     reached: bytes | None
 
 
+class _NewFile(NamedTuple):
+    """A data file that a thread writes (None: there are no lines), the size of what was read, and the mark."""
+
+    file: Future[DataFile] | None
+    size: int
+    reached: bytes | None
+
+    @property
+    def is_last(self) -> bool:
+        return self.reached is None
+
+
 class ExportWork:
     """The next step of one export."""
 
@@ -102,7 +117,7 @@ class ExportWork:
                 return bool(self._writer.run(self._undo))
             if self._export.collect_below is not None:
                 return bool(self._writer.run(self._collect))
-            return self._write_file()
+            return self._write_files()
         except BucketMissing:
             return self._end(("S3NoSuchBucket", "The specified bucket does not exist"))
         except (OSError, ValidationException) as error:
@@ -148,28 +163,59 @@ class ExportWork:
         EXPORTS.save(txn, replace(export, collect_below=reached))
         return True
 
-    def _write_file(self) -> bool:
-        with GzipBlocks() as blocks:
-            with self._context.storage.snapshot() as reader:
-                items, size, reached = (
-                    self._read_changes(reader, blocks) if self._export.is_incremental else self._read(reader, blocks)
-                )
-            is_last = reached is None
-            file = None
-            if items or (is_last and not self._export.files):  # at least one file, even if it is empty
-                ion = self._export.request.export_format == "ION"
-                content = blocks.content()
-                file = self._files.write_data(content, items, ion=ion, incremental=self._export.is_incremental)
-        if not self._writer.run(lambda txn: self._add_file(txn, file, size, reached)):
-            if file is not None:
-                self._files.delete_data(file)  # another process has gone on with it
-            return True
-        return not is_last
+    def _write_files(self) -> bool:
+        """Writes some data files, each in a thread while the rows of the next one are read; true if there is more."""
+        pending: deque[_NewFile] = deque()
+        copied_to, is_first = self._export.copied_to, not self._export.files
+        with ThreadPoolExecutor(1, "partita-export") as thread:
+            for left in reversed(range(STEP_FILES)):
+                new = self._read_file(thread, copied_to, is_first)
+                pending.append(new)
+                while pending and (len(pending) == 2 or new.is_last or not left):
+                    if not self._add(pending[0]):
+                        self._delete(pending)  # another process has gone on with the export
+                        return True
+                    pending.popleft()
+                if new.reached is None:
+                    return False
+                copied_to, is_first = new.reached.hex(), is_first and new.file is None
+        return True
 
-    def _add_file(self, txn: StorageTransaction, file: DataFile | None, size: int, reached: bytes | None) -> bool:
+    def _read_file(self, thread: ThreadPoolExecutor, copied_to: str, is_first: bool) -> "_NewFile":
+        """Reads the rows of the next data file, which the thread writes."""
+        with ExitStack() as opened:
+            blocks = opened.enter_context(GzipBlocks())
+            with self._context.storage.snapshot() as reader:
+                read = self._read_changes if self._export.is_incremental else self._read
+                items, size, reached = read(reader, blocks, copied_to)
+            if not items and not (reached is None and is_first):  # at least one file, even if it is empty
+                return _NewFile(None, size, reached)
+            return _NewFile(thread.submit(self._write_file, opened.pop_all(), blocks, items), size, reached)
+
+    def _write_file(self, opened: ExitStack, blocks: GzipBlocks, items: int) -> DataFile:
+        with opened:
+            ion = self._export.request.export_format == "ION"
+            return self._files.write_data(blocks.content(), items, ion=ion, incremental=self._export.is_incremental)
+
+    def _add(self, new: "_NewFile") -> bool:
+        """Adds a file to the export, once it is written; false where another process has gone on with it."""
+        file = None if new.file is None else new.file.result()
+        moved = self._writer.run(lambda txn: self._add_file(txn, file, new.size, new.reached))
+        if moved is not None:
+            self._export = moved
+        return moved is not None
+
+    def _delete(self, files: "Iterable[_NewFile]") -> None:
+        for each in files:
+            if each.file is not None:
+                self._files.delete_data(each.file.result())
+
+    def _add_file(
+        self, txn: StorageTransaction, file: DataFile | None, size: int, reached: bytes | None
+    ) -> ExportRecord | None:
         export = self._export
         if self._is_outdated(txn):
-            return False
+            return None
         moved = replace(export, size=export.size + size)
         if file is not None:
             txn.apply([Write(SPACE, _file_key(export.id, export.files), None, Row(0, _encode(file)))])
@@ -182,14 +228,14 @@ class ExportWork:
         if reached is None:
             moved = self._finish(txn, moved)
         EXPORTS.save(txn, moved)
-        return True
+        return moved
 
-    def _read(self, reader: Reader, blocks: GzipBlocks) -> "_FilePart":
+    def _read(self, reader: Reader, blocks: GzipBlocks, copied_to: str) -> "_FilePart":
         """Adds the items of the next data file, block by block."""
         export = self._export
         kept = ExportFilter(export.request.filter_specification, self._table)
         ion = export.request.export_format == "ION"
-        snapshot = SnapshotRecord(saved=export.saved or "", copied_to=export.copied_to)
+        snapshot = SnapshotRecord(saved=export.saved or "", copied_to=copied_to)
         items = size = rows = length = 0
         most = FIRST_ROWS
         while rows < FILE_ROWS and length < FILE_BYTES:
@@ -205,13 +251,11 @@ class ExportWork:
             snapshot = replace(snapshot, copied_to=reached.hex())
         return _FilePart(items, size, reached)
 
-    def _read_changes(self, reader: Reader, blocks: GzipBlocks) -> "_FilePart":
+    def _read_changes(self, reader: Reader, blocks: GzipBlocks, copied_to: str) -> "_FilePart":
         """Adds the changes of the next data file of a window."""
         export = self._export
         kept = ExportFilter(export.request.filter_specification, self._table)
-        rows, reached = bounded_rows(
-            reader.range(export.changed or "", after(export.copied_to), None), FILE_ROWS, FILE_BYTES
-        )
+        rows, reached = bounded_rows(reader.range(export.changed or "", after(copied_to), None), FILE_ROWS, FILE_BYTES)
         lines = list(self._change_lines(((row, self._image(reader, key)) for key, row in rows), kept))
         blocks.add(b"".join(lines))
         return _FilePart(len(lines), sum(row.weight for _, row in rows), reached)
@@ -347,6 +391,9 @@ def fail_export(
     for file in written:
         with suppress(OSError, BucketMissing, ValidationException):
             files.delete_data(file)
+    if not found.is_incremental:
+        with suppress(OSError, BucketMissing, ValidationException):
+            files.delete_unnamed_data([])
 
 
 def _drop_files(txn: StorageTransaction, export: ExportRecord) -> list[DataFile]:
