@@ -221,7 +221,7 @@ def test_rejected_write_leaves_an_audit_line(
     lines = [json.loads(each.message) for each in caplog.records]
     assert [(each["action"], each["outcome"].split(":")[0]) for each in lines] == [
         ("partiql", "ReadOnlyStore"),
-        ("commit", "InvalidValue"),
+        ("commit", "InvalidInput"),
         ("restore", "RestorePointMissing"),
         ("letter", "NotFound"),
         ("commit", "NotFound"),

@@ -66,10 +66,10 @@ def test_builder_queries_by_key_and_filters(client: StudioClient) -> None:
 @pytest.mark.parametrize(
     ("query", "error"),
     [
-        ({"sk0": "ORDER#", "sort_op": "begins_with"}, "a range of the sort key needs the partition key"),
-        ({"pk0": "CUSTOMER#c1", "sk0": "ORDER#"}, "choose a condition for the sort key"),
-        ({"pk0": "CUSTOMER#c1", "sort_op": "="}, "give a value for SK"),
-        ({"f0value": "x"}, "name the attribute that the filter compares"),
+        ({"sk0": "ORDER#", "sort_op": "begins_with"}, "A range of the sort key needs the partition key"),
+        ({"pk0": "CUSTOMER#c1", "sk0": "ORDER#"}, "Choose a condition for the sort key"),
+        ({"pk0": "CUSTOMER#c1", "sort_op": "="}, "Give a value for SK"),
+        ({"f0value": "x"}, "Name the attribute that the filter compares"),
     ],
 )
 def test_value_without_an_effect_is_an_error_in_the_form(
@@ -104,7 +104,7 @@ def test_query_of_an_index_with_a_key_of_several_attributes_needs_all_of_its_par
     assert (view["error"], len(view["page"]["rows"])) == ("", 1)
     for missing, name in (("pk0", "year"), ("pk1", "level"), ("sk0", "score")):
         query = {each: value for each, value in every.items() if each != missing}
-        assert f"give a value for {name}" in client.view("/studio/wide/items", **here, **query)["error"]
+        assert f"Give a value for {name}" in client.view("/studio/wide/items", **here, **query)["error"]
 
 
 def test_design_without_entities_has_every_page(engine: Engine) -> None:

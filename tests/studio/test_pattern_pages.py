@@ -181,3 +181,10 @@ def test_code_of_any_argument_is_python_that_gives_it_back(value: Any) -> None:
     argument = call.partition("customer_id=")[2].partition("))")[0]
     argument += ")" * (argument.count("(") - argument.count(")"))
     assert eval(argument, names) == value  # noqa: S307 - the same
+
+
+def test_types_of_parameters_are_in_words(client: StudioClient) -> None:
+    fields = client.view("/studio/shop/patterns/order")["fields"]
+    assert [each["about"] for each in fields] == ["text", "time (ISO 8601)", "text"]
+    assert "Page size" not in client.get("/studio/shop/patterns/order").text
+    assert "Page size" in client.get("/studio/shop/patterns/orders_of").text

@@ -158,8 +158,8 @@ def render_map(view: MapView, visit: Visit) -> Markup:
         "Choose an entity or an index to see who writes there, and the proof of each pattern that reads it."
     )
     drawn: Child = [_drawn(each, view, visit) for each in view.tables]
-    if not view.tables:
-        drawn = empty("No tables", "The design has no tables.")
+    if not visit.design.models:
+        drawn = empty("No entities", "The design has no entities yet: declare them beside its tables.")
     return page(
         visit,
         "Map",

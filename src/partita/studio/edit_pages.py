@@ -27,7 +27,7 @@ from partita.studio.components import (
 )
 from partita.studio.entity_forms import NULL, EntityField, entity_fields, entity_from, entity_of
 from partita.studio.item_page import fetch, key_of_request
-from partita.studio.json_input import NotJson, json_input
+from partita.studio.json_input import InvalidInput, NotJson, json_input
 from partita.studio.markup import Child, Markup, Value, el
 from partita.studio.shell import page
 from partita.studio.staged_edits import MAX_EDITS, StagedEdit, commit, describe_edit, explained, model_named
@@ -224,7 +224,7 @@ def write_stage(visit: Visit) -> EditView:
     kind = visit.param("kind")
     before = _before(visit, model)
     if kind not in ("create", "change", "delete") or (before is None) != (kind == "create"):
-        raise InvalidValue("studio", "the form is not complete; open it again")
+        raise InvalidInput("the form is not complete; open it again")
     texts = {
         (NULL + name.removeprefix(NULL + PREFIX)) if name.startswith(NULL) else name.removeprefix(PREFIX): value
         for name, value in visit.form
@@ -255,7 +255,7 @@ def _before(visit: Visit, model: Model) -> dict[str, Any] | None:
     try:
         return plain_values(entity_from(model, json_input(text, dict[str, Any])))
     except NotJson:
-        raise InvalidValue("studio", "the form is not complete; open it again") from None
+        raise InvalidInput("the form is not complete; open it again") from None
 
 
 def read_staged(visit: Visit) -> StagedEditsView:
@@ -325,8 +325,8 @@ def _edit_card(at: int, each: StagedView, visit: Visit) -> Markup:
         el(
             "tr",
             el("th", el("code", one.name), scope="row"),
-            el("td", plain_cell(one.before, 400), cls="old"),
-            el("td", plain_cell(one.after, 400), cls="new"),
+            el("td", plain_cell(one.before, 400), cls=None if each.kind == "create" else "old"),
+            el("td", plain_cell(one.after, 400), cls=None if each.kind == "delete" else "new"),
         )
         for one in each.differences
     ]
@@ -373,4 +373,4 @@ def _ids(visit: Visit) -> list[int]:
     try:
         return [int(each) for each in visit.param("edits").split(",")]
     except ValueError:
-        raise InvalidValue("studio", "name the edits by their ids, separated by commas", "edits") from None
+        raise InvalidInput("name the edits by their ids, separated by commas", "edits") from None

@@ -58,11 +58,12 @@ def entity_fields(model: Model, values: Mapping[str, Any] | None, texts: Mapping
         text = "" if value is None else json_text(value) if is_json else str(value)
         if texts is not None:
             text, is_null = texts.get(name, text), bool(texts.get(NULL + name))
+        about = schema_in_words(members.get(name, {}), components)
         choices, is_open = field_choices(attribute.kind)
         found.append(
             EntityField(
                 name,
-                schema_in_words(members.get(name, {}), components),
+                about.replace("text", "base64", 1) if attribute.kind is bytes else about,
                 text,
                 is_null and attribute.optional,
                 attribute.optional,

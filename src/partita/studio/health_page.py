@@ -9,7 +9,7 @@ from partita.consumers.state import DeadLetter
 from partita.design.tables import Table
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.requests import DescribeTable
-from partita.errors import InvalidValue, NotFound, PartitaError, StoreError
+from partita.errors import NotFound, PartitaError, StoreError
 from partita.evolution.diagnosis import diagnose
 from partita.evolution.migration_plan import plan_migration, plan_text
 from partita.jobs.job_runner import JobRunner
@@ -30,6 +30,7 @@ from partita.studio.components import (
     text_input,
     used_line,
 )
+from partita.studio.json_input import InvalidInput
 from partita.studio.markup import Child, Markup, el
 from partita.studio.overview import byte_text
 from partita.studio.shell import page
@@ -253,7 +254,7 @@ def _check(visit: Visit) -> CheckResult | None:
             return CheckResult(kind, found.is_healthy, "\n".join(lines))
     except (StoreError, BudgetExceeded, DynamoDBError) as error:
         return CheckResult(kind, False, str(error))
-    raise InvalidValue("studio", f"{kind!r} is not a check; use plan or doctor", "check")
+    raise InvalidInput(f"{kind!r} is not a check; use plan or doctor", "check")
 
 
 def render_health(view: HealthView, visit: Visit) -> Markup:
@@ -465,7 +466,7 @@ def write_restore(visit: Visit) -> None:
         try:
             moment = datetime.fromisoformat(at)
         except ValueError:
-            raise InvalidValue("studio", f"{at!r} is not a time; write 2026-01-31T12:00:00Z", "at") from None
+            raise InvalidInput(f"{at!r} is not a time; write 2026-01-31T12:00:00Z", "at") from None
         moment = moment.replace(tzinfo=moment.tzinfo or UTC)
     points = restore_points(visit.backend, table)
     planned = restore_request(visit.backend, points, target, moment, visit.param(f"from-{table}") or None)

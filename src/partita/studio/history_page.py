@@ -6,12 +6,13 @@ from typing import Any
 import msgspec
 
 from partita.dynamodb.values import Item
-from partita.errors import InvalidValue, StoredItemInvalid
+from partita.errors import StoredItemInvalid
 from partita.plan.items import key_text
 from partita.store.decoding import recogniser_of
 from partita.studio.attribute_display import attribute_cell, json_text, plain_values, shortened
 from partita.studio.components import empty, heading, hidden, notice, pages_of
 from partita.studio.item_page import fetch, key_of_request
+from partita.studio.json_input import InvalidInput
 from partita.studio.markup import Markup, el
 from partita.studio.shell import page
 from partita.studio.staged_edits import StagedEdit, model_named
@@ -92,8 +93,8 @@ def _card(change: ItemChangeView, view: HistoryView, visit: Visit) -> Markup:
         el(
             "tr",
             el("th", el("code", name), scope="row"),
-            el("td", attribute_cell(before.get(name), 400), cls="old"),
-            el("td", attribute_cell(after.get(name), 400), cls="new"),
+            el("td", attribute_cell(before.get(name), 400), cls="old" if name in before else None),
+            el("td", attribute_cell(after.get(name), 400), cls="new" if name in after else None),
         )
         for name in names
     ]
@@ -123,14 +124,14 @@ def write_undo(visit: Visit) -> None:
     view = read_history(visit)
     chosen = next((each for each in view.changes if each.number == visit.param("number")), None)
     if chosen is None:
-        raise InvalidValue("studio", "this change is not among the latest ones any more; reload the history", "number")
+        raise InvalidInput("this change is not among the latest ones any more; reload the history", "number")
     wanted = chosen.before
     table = visit.table(view.table)
     current = fetch(visit, table, view.key)
     values = [None if item is None else _values(visit, view.table, item) for item in (current, wanted)]
     known = next((each for each in values if each is not None), None)
     if known is None or values[0] == values[1]:
-        raise InvalidValue("studio", "the item is in this state already")
+        raise InvalidInput("the item is in this state already")
     before, after = (None if each is None else each[1] for each in values)
     edit = StagedEdit(known[0], before, after)
     visit.staged.add(edit)
@@ -143,7 +144,7 @@ def _values(visit: Visit, table: str, item: Item) -> tuple[str, dict[str, Any]]:
     try:
         entity = visit.db.decode_item(table, item)
     except StoredItemInvalid as error:
-        raise InvalidValue("studio", f"the earlier state cannot be read any more: {error}") from None
+        raise InvalidInput(f"the earlier state cannot be read any more: {error}") from None
     if model is None or entity is None or model_named(visit.design, model.name) is None:
-        raise InvalidValue("studio", "no entity of the design explains this item")
+        raise InvalidInput("no entity of the design explains this item")
     return model.name, plain_values(entity)

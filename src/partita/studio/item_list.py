@@ -27,7 +27,7 @@ from partita.studio.components import (
     text_input,
     used_line,
 )
-from partita.studio.json_input import NotJson, json_input
+from partita.studio.json_input import InvalidInput, NotJson, json_input
 from partita.studio.markup import Child, Markup, el, join
 from partita.studio.overview import index_url
 from partita.studio.raw_reads import (
@@ -91,7 +91,7 @@ def start_of(visit: Visit) -> Item | None:
         found: Item = json_input(text, dict[str, dict[str, Any]])
         return found
     except NotJson:
-        raise InvalidValue("studio", "the start of the page is not a key", "start") from None
+        raise InvalidInput("the start of the page is not a key", "start") from None
 
 
 def render_items(view: ItemsView, visit: Visit) -> Markup:

@@ -8,7 +8,7 @@ from partita.design.tables import Table, VectorIndex
 from partita.dynamodb.canonical import item_size
 from partita.dynamodb.requests import GetItem
 from partita.dynamodb.values import Item, type_of
-from partita.errors import InvalidValue, NotFound, StoredItemInvalid
+from partita.errors import NotFound, StoredItemInvalid
 from partita.plan.effects import OWNER
 from partita.plan.items import key_text
 from partita.store.decoding import recogniser_of
@@ -22,7 +22,7 @@ from partita.studio.attribute_display import (
     shortened,
 )
 from partita.studio.components import chip, code_block, details, facts, grid, heading, notice, used_line
-from partita.studio.json_input import NotJson, json_input
+from partita.studio.json_input import InvalidInput, NotJson, json_input
 from partita.studio.markup import Child, Markup, el
 from partita.studio.overview import byte_text
 from partita.studio.shell import page
@@ -55,9 +55,9 @@ def key_of_request(visit: Visit, table: Table) -> Item:
     try:
         key: Item = json_input(visit.param("key"), dict[str, dict[str, Any]])
     except NotJson:
-        raise InvalidValue("studio", "the key is not DynamoDB JSON", "key") from None
+        raise InvalidInput("the key is not DynamoDB JSON", "key") from None
     if set(key) != set(table.key_names):
-        raise InvalidValue("studio", f"the key has the attributes {', '.join(table.key_names)}", "key")
+        raise InvalidInput(f"the key has the attributes {', '.join(table.key_names)}", "key")
     return key
 
 

@@ -1,14 +1,25 @@
-"""JSON that a request contains: any text is either a value or a NotJson."""
+"""What a request contains: JSON, which is either a value or a NotJson, and parameters that are not allowed."""
 
 from typing import Any
 
 import msgspec
 
 from partita.design.json_codec import open_decimal
+from partita.errors import InvalidValue
 
 
 class NotJson(ValueError):
     """A text is not JSON of the type that is wanted, or is nested too deeply."""
+
+
+class InvalidInput(InvalidValue):
+    """A parameter of a page that the studio does not allow; its sentence is for the one who sees the page."""
+
+    def __init__(self, reason: str, *path: str) -> None:
+        super().__init__("studio", reason, *path)
+
+    def __str__(self) -> str:
+        return f"{self.reason[:1].upper()}{self.reason[1:]}."
 
 
 def json_input(text: str | bytes, kind: Any = Any) -> Any:

@@ -161,12 +161,14 @@ def _template(attributes: tuple[object, ...]) -> str:
 
 def render_design(view: DesignView, visit: Visit) -> Markup:
     counts = ", ".join(_counts(len(view.entities), len(view.patterns), len(view.tables)))
-    entities = grid(
-        "Entities",
-        ["Entity", "Partition key", "Sort key", "Indexes", "Patterns"],
-        [_entity_row(each, visit) for each in view.entities],
-        ["", "", "", "", "wide"],
-    )
+    entities = empty("No entities", "The design has no entities yet: declare them beside its tables.")
+    if view.entities:
+        entities = grid(
+            "Entities",
+            ["Entity", "Partition key", "Sort key", "Indexes", "Patterns"],
+            [_entity_row(each, visit) for each in view.entities],
+            ["", "", "", "", "wide"],
+        )
     return page(
         visit,
         "Overview",

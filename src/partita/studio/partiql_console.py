@@ -7,7 +7,6 @@ import msgspec
 from partita.dynamodb.exceptions import DynamoDBError, ValidationException
 from partita.dynamodb.statement_shapes import ExecuteStatement, only_selects
 from partita.dynamodb.statements.statement_parser import parse_statement
-from partita.errors import InvalidValue
 from partita.studio.attribute_display import attribute_cell, columns_of
 from partita.studio.budgets import BudgetExceeded, UsedCapacity
 from partita.studio.components import (
@@ -24,6 +23,7 @@ from partita.studio.components import (
     text_input,
     used_line,
 )
+from partita.studio.json_input import InvalidInput
 from partita.studio.markup import Child, Markup, el
 from partita.studio.shell import page
 from partita.studio.visits import Visit
@@ -64,7 +64,7 @@ def write_statement(visit: Visit) -> StatementView:
     """Runs a statement that writes."""
     statement = visit.param("statement").strip()
     if not statement:
-        raise InvalidValue("studio", "the statement is empty", "statement")
+        raise InvalidInput("the statement is empty", "statement")
     visit.check_writable()
     found = _ran(visit, statement, 50)
     visit.record("partiql", [statement], found.error or "done")

@@ -70,11 +70,12 @@ def _choices(kind: Any) -> list[str]:
 
 
 def _in_words(hint: Any) -> str:
+    holder = msgspec.defstruct("Argument", [("value", hint)])
     try:
-        schemas, components, _ = json_schemas([hint], "#/{name}")
+        _, components, names = json_schemas([holder], "#/{name}")
     except TypeError:  # a type of its own that JSON Schema does not describe
         return str(hint)
-    return schema_in_words(schemas[0], components)
+    return schema_in_words(components[names[holder]]["properties"]["value"], components)
 
 
 def arguments_of(pattern: Pattern[Any, Any], given: Mapping[str, str]) -> tuple[Any, ...]:

@@ -356,7 +356,7 @@ def _form(view: PatternView, visit: Visit) -> Markup:
         "form",
         el("h2", "Arguments"),
         fields or el("p", "This pattern has no parameters.", cls="faint"),
-        field("size", "Page size", text_input("size", str(view.size), type="number", min=1, max=MAX_PAGE)),
+        None if visit.design.patterns[view.name].read.single else _size(view.size),
         el(
             "div",
             el("button", "Run", name="run", value="1", cls="primary"),
@@ -371,6 +371,10 @@ def _form(view: PatternView, visit: Visit) -> Markup:
         cls="panel stack",
         data_query_form=True,
     )
+
+
+def _size(size: int) -> Markup:
+    return field("size", "Page size", text_input("size", str(size), type="number", min=1, max=MAX_PAGE))
 
 
 def _control(each: PatternField, is_wrong: bool) -> Markup:

@@ -12,10 +12,11 @@ from partita.dynamodb.canonical import canonical_value
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.responses import QueryOutput, ScanOutput
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import InvalidValue, NotFound
+from partita.errors import NotFound
 from partita.plan.effects import OWNER
 from partita.store.decoding import recogniser_of
 from partita.studio.budgets import BudgetExceeded
+from partita.studio.json_input import InvalidInput
 from partita.studio.visits import Visit
 
 FILTERS = 3  # conditions of a form
@@ -91,7 +92,7 @@ def read_of(visit: Visit) -> RawRead:
         raise NotFound("Entity", {"name": entity})
     operator = visit.param("sort_op")
     if operator not in SORT_OPERATORS:
-        raise InvalidValue("studio", f"{operator!r} is not a condition of a sort key", "sort_op")
+        raise InvalidInput(f"{operator!r} is not a condition of a sort key", "sort_op")
     partition = [visit.param(f"pk{at}") for at in range(len(keys.pk))]
     return RawRead(
         table=table.name,
@@ -130,7 +131,7 @@ def _filters(visit: Visit) -> Iterator[RawFilter]:
         if name or value:
             operator, kind = visit.param(f"f{at}op", "="), visit.param(f"f{at}type", "S")
             if operator not in OPERATORS or kind not in TYPES:
-                raise InvalidValue("studio", "the filter is not valid", f"f{at}")
+                raise InvalidInput("the filter is not valid", f"f{at}")
             yield RawFilter(name, operator, kind, value)
 
 
@@ -149,7 +150,7 @@ def key_names(table: Table, index: str) -> KeyNames:
     if found is None:
         raise NotFound("Index", {"name": index})
     if isinstance(found, VectorIndex):
-        raise InvalidValue("studio", f"{index} is a vector index, which has no order; its own page searches it")
+        raise InvalidInput(f"{index} is a vector index, which has no order; its own page searches it")
     return KeyNames(found.pk, found.sk)
 
 
@@ -171,7 +172,7 @@ def attribute_of(kind: str, text: str, where: str) -> AttributeValue:
     try:
         return canonical_value({kind: content})
     except DynamoDBError as error:
-        raise InvalidValue("studio", str(error), where) from None
+        raise InvalidInput(str(error), where) from None
 
 
 def request_of(visit: Visit, read: RawRead, start: Item | None, limit: int) -> wire.Query | wire.Scan:
@@ -181,7 +182,7 @@ def request_of(visit: Visit, read: RawRead, start: Item | None, limit: int) -> w
     _check_range(keys, read)
     text = Placeholders()
     if not all(each.attribute for each in read.filters):
-        raise InvalidValue("studio", "name the attribute that the filter compares", "f0")
+        raise InvalidInput("name the attribute that the filter compares", "f0")
     filters = [_condition(each, text) for each in read.filters]
     common: dict[str, Any] = {
         "table_name": visit.db.table_name(table),
@@ -211,17 +212,15 @@ def _check_range(keys: KeyNames, read: RawRead) -> None:
     """InvalidValue where a value or a condition of the key would have no effect."""
     if read.partition and not read.is_query:
         at = read.partition.index("")
-        raise InvalidValue(
-            "studio", f"a query needs the whole partition key: give a value for {keys.pk[at]}", f"pk{at}"
-        )
+        raise InvalidInput(f"give a value for {keys.pk[at]}: a query needs the whole partition key", f"pk{at}")
     if (read.sort or read.sort_operator) and not read.is_query:
         reason = "a range of the sort key needs the partition key; a filter compares any attribute in a scan"
-        raise InvalidValue("studio", reason, "pk0")
+        raise InvalidInput(reason, "pk0")
     if read.sort and not read.sort_operator:
-        raise InvalidValue("studio", "choose a condition for the sort key", "sort_op")
+        raise InvalidInput("choose a condition for the sort key", "sort_op")
     if read.sort_operator and not all(read.sort or [""]):
         at = [*read.sort, ""].index("")
-        raise InvalidValue("studio", f"give a value for {keys.sk[at]}", f"sk{at}")
+        raise InvalidInput(f"give a value for {keys.sk[at]}", f"sk{at}")
 
 
 def _sort_terms(table: Table, keys: KeyNames, read: RawRead, text: "Placeholders") -> Iterator[str]:

@@ -12,12 +12,13 @@ from partita.design.key_slots import key_slots
 from partita.design.markers import Version
 from partita.design.models import Model
 from partita.design.reads import Get, get
-from partita.errors import ConditionFailed, InvalidTransaction, InvalidValue, PartitaError, VersionConflict, item_name
+from partita.errors import ConditionFailed, InvalidTransaction, PartitaError, VersionConflict, item_name
 from partita.plan.design import Design
 from partita.plan.items import key_of, key_text, values_of
 from partita.plan.unchanged import edited_values, unchanged_condition
 from partita.store.store import Store
 from partita.studio.entity_forms import entity_from
+from partita.studio.json_input import InvalidInput
 
 MAX_EDITS = 50
 
@@ -65,7 +66,7 @@ class StagedEdits:
         """Stages an edit; InvalidValue where there are too many."""
         with self._lock:
             if len(self._edits) >= MAX_EDITS:
-                raise InvalidValue("studio", f"{MAX_EDITS} edits are staged already; commit or discard them first")
+                raise InvalidInput(f"{MAX_EDITS} edits are staged already; commit or discard them first")
             self._last += 1
             self._edits[self._last] = edit
 
@@ -78,8 +79,8 @@ class StagedEdits:
         wanted = sorted(set(ids))
         with self._lock:
             if any(each not in self._edits for each in wanted):
-                raise InvalidValue(
-                    "studio", "an edit of this list is not staged any more; it was committed or discarded elsewhere"
+                raise InvalidInput(
+                    "an edit of this list is not staged any more; it was committed or discarded elsewhere"
                 )
             found = {each: self._edits.pop(each) for each in wanted}
         try:

@@ -8,7 +8,7 @@ import msgspec
 from partita.design.condition_text import condition_text, stored_path
 from partita.design.conditions import Condition, F
 from partita.dynamodb.exceptions import DynamoDBError
-from partita.errors import InvalidValue, PartitaError
+from partita.errors import PartitaError
 from partita.search.text_fields import TextFields
 from partita.search.text_index import MAX_PAGE, TextIndex
 from partita.studio.attribute_display import json_text
@@ -30,6 +30,7 @@ from partita.studio.components import (
     used_line,
 )
 from partita.studio.entity_forms import field_choices
+from partita.studio.json_input import InvalidInput
 from partita.studio.markup import Child, Markup, el
 from partita.studio.overview import byte_text
 from partita.studio.pattern_forms import is_several
@@ -123,7 +124,7 @@ def _check_built(visit: Visit, index: TextIndex[object]) -> None:
     """InvalidValue where opening the index would create its file: the studio only looks."""
     path = index.file_of(visit.backend)
     if path is not None and not Path(path).is_file():
-        raise InvalidValue("studio", f"it has not been built here: {path} does not exist; partita work builds it")
+        raise InvalidInput(f"it has not been built here: {path} does not exist; partita work builds it")
 
 
 def _source(fields: TextFields[Any]) -> TextSource:
@@ -135,7 +136,7 @@ def _entity(index: TextIndex[object], name: str) -> type[Any] | None:
     if not name:
         return None
     if name not in index.fields:
-        raise InvalidValue("studio", f"{name!r} is not in this index", "of")
+        raise InvalidInput(f"{name!r} is not in this index", "of")
     return index.fields[name].entity
 
 
@@ -150,7 +151,7 @@ def _where(index: TextIndex[object], equal: dict[str, str]) -> Condition | None:
             try:
                 value = msgspec.convert(text, several[0] if several else kind, strict=False)
             except msgspec.ValidationError as error:
-                raise InvalidValue("studio", str(error), name) from None
+                raise InvalidInput(str(error), name) from None
             term = F[name].contains(value) if several else F[name] == value
             found = term if found is None else found & term
     return found

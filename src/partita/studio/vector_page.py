@@ -9,7 +9,7 @@ from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.limits import SEARCH_RESULTS
 from partita.dynamodb.requests import DescribeTable, SearchVectors
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import InvalidValue, NotFound, PartitaError
+from partita.errors import NotFound, PartitaError
 from partita.plan.items import key_text
 from partita.plan.proof.tables import key_types, vector_dimensions
 from partita.studio.attribute_display import attribute_cell, attribute_text, columns_of, json_text, shortened
@@ -34,7 +34,7 @@ from partita.studio.components import (
     used_line,
 )
 from partita.studio.item_page import fetch, key_of_request
-from partita.studio.json_input import NotJson, json_input
+from partita.studio.json_input import InvalidInput, NotJson, json_input
 from partita.studio.markup import Child, Markup, el, join
 from partita.studio.overview import byte_text
 from partita.studio.raw_reads import (
@@ -184,7 +184,7 @@ def _searched(
         raise NotFound("Item", {name: attribute_text(value) for name, value in near.items()})
     vector = item.get(index.vector, {}).get("L")
     if not vector:
-        raise InvalidValue("studio", f"the item has no vector {index.vector}", "key")
+        raise InvalidInput(f"the item has no vector {index.vector}", "key")
     own = {name: attribute_text(item[name]) for name in index.pk if name in item and not equal[name]}
     return vector, {**equal, **own}
 
@@ -193,7 +193,7 @@ def _vector(text: str) -> list[AttributeValue]:
     try:
         numbers: list[float] = json_input(text, list[float])
     except NotJson:
-        raise InvalidValue("studio", "the vector is not a list of numbers in JSON", "vector") from None
+        raise InvalidInput("the vector is not a list of numbers in JSON", "vector") from None
     return [{"N": repr(each)} for each in numbers]
 
 
@@ -202,7 +202,7 @@ def _request(
 ) -> SearchVectors:
     for name in index.pk:
         if not equal[name]:
-            raise InvalidValue("studio", f"every search of {index.name} gives a value for {name}", f"equal.{name}")
+            raise InvalidInput(f"every search of {index.name} gives a value for {name}", f"equal.{name}")
     text, types = Placeholders(), key_types(table)
     terms = [
         f"{text.name(name)} = {text.value(attribute_of(types.get(name, 'S'), value, f'equal.{name}'))}"

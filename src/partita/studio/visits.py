@@ -12,11 +12,12 @@ from partita.design.tables import Table
 from partita.dynamodb.backend import Backend
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.values import Item
-from partita.errors import InvalidValue, NotFound, PartitaError, ReadOnlyStore
+from partita.errors import NotFound, PartitaError, ReadOnlyStore
 from partita.plan.design import Design
 from partita.store.store import Store
 from partita.studio import audit
 from partita.studio.budgets import SECONDS, MeteredBackend, UsedCapacity
+from partita.studio.json_input import InvalidInput
 from partita.studio.sessions import StudioSession
 from partita.studio.staged_edits import StagedEdits
 from partita.studio.write_policy import DataPlace
@@ -183,7 +184,7 @@ class Visit:
         except ValueError:
             found = low - 1
         if not low <= found <= high:
-            raise InvalidValue("studio", f"{text!r} is not a whole number from {low} to {high}", name)
+            raise InvalidInput(f"{text!r} is not a whole number from {low} to {high}", name)
         return found
 
     def table(self, name: str) -> Table:
