@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import urlencode
-from urllib.request import urlopen
+from typing import NamedTuple
+from urllib.parse import urlencode, urlsplit
+from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
@@ -15,9 +15,12 @@ from partita import Store, connect
 from partita.cli.open_systems import open_system
 from partita.cli.seed import seed_system
 from partita.dynamodb.requests import PutItem
+from partita.studio.site import ROUTES, matching_route, no_page
 from partita_systems import SYSTEMS
 from tests.browser.conftest import PARTITA, Visit, Visiting
 from tests.peers import started
+from tests.store import parts_design
+from tests.studio import no_entities, reacting_cards
 from tests.studio.shop import NOON, Address, Customer, customer, design, fill, order
 from tests.timing import PATIENCE
 
@@ -44,36 +47,67 @@ async () => {
   return found.violations.map((each) => `${each.id}: ${where(each)}`)
 }
 """
+AXE_SOURCE = files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 ORDER = '{"PK":{"S":"CUSTOMER#c1"},"SK":{"S":"ORDER#2025-05-01T12:00:00.000000Z#o0"}}'
 LARGE = '{"PK":{"S":"LARGE"},"SK":{"S":"ITEM"}}'
+PART = '{"PK":{"S":"PART#a"},"SK":{"S":"PART"}}'
+NOTHING = '{"PK":{"S":"none"},"SK":{"S":"none"}}'
+
+
+def _of(page: str, key: str, design: str = "shop", **more: str) -> str:
+    return f"/studio/{design}/{page}?{urlencode({'table': design, 'key': key, **more})}"
+
+
 PAGES = (
     "/studio",
     "/studio/shop",
     "/studio/shop/map?entity=Order",
     "/studio/eecar/map",
+    "/studio/eecar/map?index=GSI1&table=eecar-parts-table",
     "/studio/shop/patterns",
     "/studio/shop/patterns/orders_of?arg.customer_id=c1&run=1&size=5",
+    "/studio/parts/patterns/similar_parts?fill=1&run=1",
     "/studio/shop/items",
     "/studio/shop/items?pk0=CUSTOMER%23c1&f0=note&f0op=attribute_exists",
-    f"/studio/shop/item?{urlencode({'table': 'shop', 'key': ORDER})}",
-    f"/studio/shop/item?{urlencode({'table': 'shop', 'key': LARGE})}",
-    f"/studio/shop/edit?{urlencode({'table': 'shop', 'key': ORDER})}",
-    f"/studio/shop/history?{urlencode({'table': 'shop', 'key': ORDER})}",
+    _of("item", ORDER),
+    _of("item", LARGE),
+    _of("edit", ORDER),
+    _of("delete", ORDER),
+    _of("history", ORDER),
     "/studio/shop/new?entity=Order",
     "/studio/shop/staged",
     "/studio/shop/import",
     "/studio/shop/export",
     "/studio/eecar/vectors",
+    _of("vectors", PART, "parts", index="ByMeaning"),
     "/studio/perfectit/text?text=wood",
+    "/studio/cards/text?text=oak",
     "/studio/shop/search",
     "/studio/shop/partiql?statement=SELECT+*+FROM+shop",
+    "/studio/shop/partiql?statement=DELETE+FROM+shop+WHERE+PK%3D%27a%27+AND+SK%3D%27b%27",
     "/studio/shop/stream",
     "/studio/shop/health?check=doctor",
+    "/studio/cards/health",
+    "/studio/empty",
+    "/studio/empty/map",
+    "/studio/empty/patterns",
+    "/studio/empty/items",
 )
+WRONG = (
+    "/studio/shop/nothing",
+    "/studio/nothing",
+    _of("item", NOTHING),
+    "/studio/shop/items?sk0=ORDER",
+    "/studio/shop/patterns/order?run=1&arg.placed_at=x",
+    "/studio/shop/partiql?statement=SELECT",
+    "/studio/cards/text?text=oak&equal.level=x",
+)
+VIEWS = ((360, "dark", True), (1440, "light", True), (1920, "dark", False))
+"""Width and theme, and whether axe looks at them: what it checks depends on the theme, and little on the width."""
 
 
 class ServedStudio(NamedTuple):
-    """A studio of the shop and three systems, and its database file."""
+    """A studio of the shop, three systems and three small designs, and its database file."""
 
     endpoint: str
     file: Path
@@ -92,6 +126,11 @@ def studio(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         seed_system(blog, 0.2, 1, lambda *_: None)
         open_system(backend, SYSTEMS["eecar"])
         open_system(backend, SYSTEMS["perfectit"])
+        reacting_cards.fill(Store(backend, reacting_cards.design))
+        Store(backend, no_entities.design).create_tables()
+        parts = Store(backend, parts_design.design)
+        parts.create_tables()
+        parts.create(parts_design.Part(part_id="a", category="b", name=HOSTILE, embedding=[1.0, 0.0, 0.0, 0.0]))
     environment = {"PARTITA_STUDIO_TOKEN": TOKEN, "PYTHONPATH": str(ROOT)}
     command: list[str | Path] = [
         "env",
@@ -103,6 +142,9 @@ def studio(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "blog",
         "eecar",
         "perfectit",
+        "tests.studio.reacting_cards",
+        "tests.studio.no_entities",
+        "tests.store.parts_design",
         "--write",
     ]
     options = ["--on", file.name, "--port"]  # a relative path, which is shown
@@ -124,12 +166,6 @@ def _add_hostile_items(db: Store) -> None:
     db.backend.call(PutItem(table_name="shop", item=item))
 
 
-def _violations(page: Page) -> list[str]:
-    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
-    found: list[str] = page.evaluate(AXE)
-    return found
-
-
 def _answering(page: Page) -> list[str]:
     """Accepts every dialog of a page; returns the list of what they ask."""
     asked: list[str] = []
@@ -146,26 +182,96 @@ def _quiet(seen: Visit) -> list[str]:
     return [each for each in seen.complaints if "favicon" not in each]
 
 
-@pytest.mark.parametrize("width", [390, 1440], ids=["phone", "desktop"])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_page_fits_loads_nothing_from_elsewhere_and_is_accessible(
-    studio: ServedStudio, visit: Visiting, dark: bool, width: int
-) -> None:
-    seen = visit(studio.at("/studio"), width=width, dark=dark)
+def _looked_at(page: Page) -> list[str]:
+    """What is wrong with a page, in each theme and on each screen."""
+    found: list[str] = []
+    page.evaluate(AXE_SOURCE)
+    for width, theme, by_axe in VIEWS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+        found += [f"too wide at {width}: {each}" for each in page.evaluate(TOO_WIDE)]
+        found += [f"{theme} {each}" for each in page.evaluate(AXE)] if by_axe else []
+    return found
+
+
+def _make_a_key_hot(studio: ServedStudio) -> None:
+    """Reads an item until the server has seen it: 64 of 4,096 requests are looked at, at random."""
+
+    def read(path: str) -> bytes:
+        request = Request(studio.endpoint + path, headers={"Authorization": f"Bearer {TOKEN}"})  # noqa: S310
+        with urlopen(request, timeout=PATIENCE) as reply:  # noqa: S310 - our own server
+            return bytes(reply.read())
+
+    while b"CUSTOMER#c1" not in read("/studio/shop/health.json"):
+        for _ in range(64):
+            read(_of("item", ORDER))
+
+
+def test_every_page_fits_loads_nothing_from_elsewhere_and_is_accessible(studio: ServedStudio, visit: Visiting) -> None:
+    _make_a_key_hot(studio)
+    seen = visit(studio.at("/studio"))
     dialogs = _answering(seen.page)
-    wrong: dict[str, Any] = {}
+    wrong: dict[str, list[str]] = {}
     for path in PAGES:
         reply = seen.page.goto(studio.endpoint + path)
         assert reply is not None
         found = [f"status {reply.status}"] if reply.status != 200 else []
-        found += [f"too wide: {each}" for each in seen.page.evaluate(TOO_WIDE)]
-        found += _violations(seen.page) if dark == (width == 390) else []
-        if found:
-            wrong[path] = found
-    assert wrong == {}
+        wrong[path] = found + _looked_at(seen.page)
+    assert {path: found for path, found in wrong.items() if found} == {}
     assert dialogs == []
     assert _quiet(seen) == []
     assert {each.split("/studio")[0] for each in seen.fetched} == {studio.endpoint}
+
+
+def test_every_error_fits_and_is_accessible(studio: ServedStudio, visit: Visiting) -> None:
+    seen = visit(f"{studio.endpoint}/studio?token=wrong")
+    assert _looked_at(seen.page) == []
+    expect(seen.page.get_by_role("alert")).to_have_text("This token is not valid.")
+    seen.page.goto(studio.at("/studio"))
+    wrong = {}
+    for path in WRONG:
+        reply = seen.page.goto(studio.endpoint + path)
+        assert reply is not None
+        wrong[path] = [reply.status // 100, seen.page.get_by_role("alert").count(), *_looked_at(seen.page)]
+    assert wrong == {path: [4, 1] for path in WRONG}
+    assert [each for each in _quiet(seen) if "the server responded with a status of 4" not in each] == []
+
+
+def test_pages_of_these_tests_are_all_that_there_are() -> None:
+    """Those that answer a GET with a page; the address of the search indexes leads to one of them."""
+    found = [matching_route("GET", urlsplit(path).path.removeprefix("/studio")) for path in PAGES]
+    pages = {each.path for each in ROUTES if each.method == "GET" and each.render is not no_page}
+    assert {each[0].path for each in found if each is not None} == pages
+
+
+def test_health_shows_hot_keys_dead_letters_and_jobs(studio: ServedStudio, visit: Visiting) -> None:
+    _make_a_key_hot(studio)
+    page = visit(studio.at("/studio/shop/health")).page
+    expect(page.get_by_role("region", name="Most requested partition keys")).to_contain_text("CUSTOMER#c1")
+    page.goto(f"{studio.endpoint}/studio/cards/health")
+    letters = page.get_by_role("region", name="Dead letters of mails")
+    expect(letters).to_contain_text(reacting_cards.HOSTILE)
+    expect(page.get_by_role("region", name="Jobs")).to_contain_text("every(hours=1)")
+    drops = letters.get_by_role("button", name="Drop")
+    before = drops.count()
+    questions = _answering(page)
+    drops.first.click()
+    expect(page.get_by_role("status").first).to_contain_text("forgotten")
+    expect(drops).to_have_count(before - 1)
+    assert questions == ["Forget this change for good?"]
+
+
+def test_check_for_no_value_and_a_value_exclude_each_other(studio: ServedStudio, visit: Visiting) -> None:
+    page = visit(studio.at(_of("edit", ORDER))).page
+    box, text = page.get_by_label("no value for label"), page.locator("[name='field.label']")
+    expect(text).to_have_value("AP8=")
+    box.check()
+    expect(text).to_have_value("")
+    box.uncheck()
+    expect(text).to_have_value("AP8=")
+    box.check()
+    text.fill("AAEC")
+    expect(box).not_to_be_checked()
 
 
 def test_keyboard_alone_leads_to_a_result(studio: ServedStudio, visit: Visiting) -> None:
@@ -212,7 +318,7 @@ def test_theme_is_remembered(studio: ServedStudio, visit: Visiting) -> None:
 
 
 def test_edit_is_staged_and_committed_after_a_question(studio: ServedStudio, visit: Visiting) -> None:
-    page = visit(studio.at(f"/studio/shop/edit?{urlencode({'table': 'shop', 'key': ORDER})}")).page
+    page = visit(studio.at(_of("edit", ORDER))).page
     page.get_by_label("no value for note").uncheck()
     page.locator("[name='field.note']").fill(f"{HANGUL} {HOSTILE}")
     page.get_by_role("button", name="Stage the edit").click()
@@ -265,7 +371,7 @@ SHOTS = {
 
 def test_screenshots_of_the_documentation(studio: ServedStudio, visit: Visiting) -> None:
     """`PARTITA_UPDATE=1` writes them."""
-    page = visit(studio.at(f"/studio/shop/edit?{urlencode({'table': 'shop', 'key': ORDER})}")).page
+    page = visit(studio.at(_of("edit", ORDER))).page
     page.locator("[name='field.status']").select_option("SHIPPED")
     page.get_by_role("button", name="Stage the edit").click()
     for name, (path, dark) in SHOTS.items():
