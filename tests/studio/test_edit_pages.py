@@ -10,6 +10,7 @@ import pytest
 from partita import NotFound, Store
 from partita.dynamodb.requests import PutItem
 from partita.studio.budgets import BudgetExceeded, MeteredBackend
+from partita.studio.site import ROUTES
 from partita.studio.studio_app import StudioApplication
 from tests.studio.browser_client import TOKEN, StudioClient, commit, signed_in
 from tests.studio.shop import DIGITS, NOON, Customer, Order, Status, customer, order, orders_of
@@ -116,6 +117,8 @@ def test_owner_is_deleted_alone_with_all_that_it_owns(client: StudioClient, db: 
         ({"field.placedAt": "yesterday"}, "placedAt"),
         ({"field.label": "not base64!"}, "label"),
         ({"field.lines": "[1]"}, "lines"),
+        ({"field.orderId": ""}, "orderId"),
+        ({"field.customerId": "x" * 3000}, "PK"),
         ({}, ""),
     ],
 )
@@ -230,7 +233,10 @@ def test_rejected_write_leaves_an_audit_line(
     assert lines[0]["targets"] == ["statement DELETE FROM shop WHERE PK = 'a'"]
 
 
-@pytest.mark.parametrize("path", ["stage", "commit", "partiql", "import"])
+WRITES = [each.path.rpartition("/")[2] for each in ROUTES if each.writes]
+
+
+@pytest.mark.parametrize("path", WRITES)
 def test_read_only_studio_writes_nothing(reader: StudioClient, db: Store, path: str) -> None:
     before = list(db(orders_of("c1")))
     statement = "DELETE FROM shop WHERE PK = 'CUSTOMER#c1' AND SK = 'PROFILE'"

@@ -30,7 +30,15 @@ from partita.studio.item_page import fetch, key_of_request
 from partita.studio.json_input import InvalidInput, NotJson, json_input
 from partita.studio.markup import Child, Markup, Value, el
 from partita.studio.shell import page
-from partita.studio.staged_edits import MAX_EDITS, StagedEdit, commit, describe_edit, explained, model_named
+from partita.studio.staged_edits import (
+    MAX_EDITS,
+    StagedEdit,
+    check_values,
+    commit,
+    describe_edit,
+    explained,
+    model_named,
+)
 from partita.studio.visits import Redirect, Visit
 
 PREFIX = "field."
@@ -237,10 +245,12 @@ def write_stage(visit: Visit) -> EditView:
         if after is not None and after == before:
             raise InvalidValue(model.name, "nothing has been changed")
         edit = StagedEdit(model.name, before, after)
+        check_values(visit.design, edit)
         explained(visit.db, edit)  # rejects values that the store would reject
         staged.add(edit)
     except InvalidValue as wrong:
-        name = str(wrong.path[0]) if wrong.path else ""
+        names = {each.name: each.encode_name for each in msgspec.structs.fields(model.cls)}
+        name = names.get(str(wrong.path[0]), str(wrong.path[0])) if wrong.path else ""
         return EditView(model.name, kind, entity_fields(model, before, texts), before, [], str(wrong), name)
     except StoreError as wrong:
         return EditView(model.name, kind, entity_fields(model, before, texts), before, [], str(wrong))

@@ -125,8 +125,8 @@ def text_as_sent(text: str) -> str:
 def _json_value(model: Model, field: EntityField) -> Any:
     try:
         return json_input(field.text)
-    except NotJson:
-        raise InvalidValue(model.name, f"{field.text[:40]!r} is not JSON", field.name) from None
+    except NotJson as wrong:
+        raise InvalidValue(model.name, f"{field.text[:40]!r} is not a JSON value: {wrong}", field.name) from None
 
 
 def entity_from(model: Model, values: Mapping[str, Any]) -> Any:

@@ -15,7 +15,7 @@ from partita.studio.item_page import fetch, key_of_request
 from partita.studio.json_input import InvalidInput
 from partita.studio.markup import Markup, el
 from partita.studio.shell import page
-from partita.studio.staged_edits import StagedEdit, model_named
+from partita.studio.staged_edits import StagedEdit, check_values, model_named
 from partita.studio.visits import PastChange, Redirect, Visit
 
 MAX_NUMBER = (1 << 63) - 1
@@ -134,6 +134,7 @@ def write_undo(visit: Visit) -> None:
         raise InvalidInput("the item is in this state already")
     before, after = (None if each is None else each[1] for each in values)
     edit = StagedEdit(known[0], before, after)
+    check_values(visit.design, edit)
     visit.staged.add(edit)
     raise Redirect(visit.url("staged"))
 

@@ -14,7 +14,7 @@ from partita.design.models import Model
 from partita.design.reads import Get, get
 from partita.errors import ConditionFailed, InvalidTransaction, PartitaError, VersionConflict, item_name
 from partita.plan.design import Design
-from partita.plan.items import key_of, key_text, values_of
+from partita.plan.items import item_of, key_of, key_text, values_of
 from partita.plan.unchanged import edited_values, unchanged_condition
 from partita.store.store import Store
 from partita.studio.entity_forms import entity_from
@@ -125,6 +125,15 @@ def describe_edit(design: Design, edit: StagedEdit) -> str:
     assert values is not None
     key = key_of(model, values_of(model, entity_from(model, values)))
     return f"{edit.kind} {edit.entity} {key_text(key)}"
+
+
+def check_values(design: Design, edit: StagedEdit) -> None:
+    """InvalidValue where the entity of an edit cannot be an item, so that what is staged can always be shown."""
+    model = model_named(design, edit.entity)
+    assert model is not None
+    for values in (edit.before, edit.after):
+        if values is not None:
+            item_of(model, values_of(model, entity_from(model, values)))
 
 
 def commit(db: Store, edits: list[StagedEdit]) -> None:
