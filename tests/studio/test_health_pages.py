@@ -229,6 +229,17 @@ def test_stream_sends_each_change_with_its_entity(client: StudioClient, db: Stor
     assert live.read() == []
 
 
+def test_stream_keeps_up_with_many_writers(client: StudioClient, engine: Engine) -> None:
+    application = client.application
+    visit = Visit("/studio", application.place, application.designs, StudioSession(), [])
+    visit.arguments = {"design": "shop"}
+    live = read_events(visit)
+    for number in range(1500):
+        engine.call(PutItem(table_name="shop", item={"PK": {"S": "busy"}, "SK": {"S": str(number)}}))
+    assert len(live.read()) == 1500
+    assert live.read() == []
+
+
 def test_stream_page_says_where_there_is_none(client: StudioClient) -> None:
     assert "data-stream=" in client.get("/studio/shop/stream").text
 

@@ -1,5 +1,6 @@
 """The stream of a table while it happens, and the partition keys that are written most while one looks."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,7 +20,7 @@ from partita.studio.shell import page
 from partita.studio.streaming import LiveEvents, event
 from partita.studio.visits import Visit
 
-MAX_RECORDS = 200  # of one reading of a shard
+MAX_RECORDS, MAX_READS = 1000, 5  # of a shard in a second: what DynamoDB Streams allows
 
 
 class StreamView(msgspec.Struct, frozen=True):
@@ -126,17 +127,27 @@ class _LiveShards:
     def records(self) -> list[Record]:
         found: list[Record] = []
         try:
-            for name, iterator in self._iterators.items():
-                if iterator is not None:
-                    reply = self._backend.call(GetRecords(shard_iterator=iterator, limit=MAX_RECORDS))
-                    found += reply.records or ()
-                    self._iterators[name] = reply.next_shard_iterator
+            for name in self._iterators:
+                found += self._records_of(name)
             if None in self._iterators.values():
                 self._open("TRIM_HORIZON")
         except DynamoDBError:  # the iterator has expired, or the stream has ended: begin again from now on
             self._iterators.clear()
             self._open("LATEST")
         return found
+
+    def _records_of(self, name: str) -> Iterator[Record]:
+        """The new records of a shard, so many that the page keeps up with its writers."""
+        for _ in range(MAX_READS):
+            iterator = self._iterators[name]
+            if iterator is None:
+                return
+            reply = self._backend.call(GetRecords(shard_iterator=iterator, limit=MAX_RECORDS))
+            self._iterators[name] = reply.next_shard_iterator
+            records = reply.records or ()
+            yield from records
+            if len(records) < MAX_RECORDS:
+                return
 
 
 def _change(visit: Visit, table_name: str, record: Record) -> StreamChange:
