@@ -16,7 +16,7 @@ from partita.plan.design import Design
 from partita.studio.components import chip, details, empty, facts, grid, heading
 from partita.studio.map_drawing import drawing
 from partita.studio.map_views import IndexPlace, ItemCollection, MapEntry, MapTable
-from partita.studio.markup import Child, Markup, el
+from partita.studio.markup import NOTHING, Child, Markup, el
 from partita.studio.overview import about_of, templates
 from partita.studio.shell import page
 from partita.studio.staged_edits import model_named
@@ -159,6 +159,7 @@ def render_map(view: MapView, visit: Visit) -> Markup:
     )
     drawn: Child = [_drawn(each, view, visit) for each in view.tables]
     if not visit.design.models:
+        tools = NOTHING
         drawn = empty("No entities", "The design has no entities yet: declare them beside its tables.")
     return page(
         visit,

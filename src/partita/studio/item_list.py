@@ -110,10 +110,10 @@ def render_items(view: ItemsView, visit: Visit) -> Markup:
         heading(where, None, *actions),
         _tabs(view, visit),
         _entities(view, visit),
+        notice("bad", view.error) if view.error else None,
         details(
             "Query and scan builder", _builder(view, visit), is_open=bool(read.is_query or read.filters or view.error)
         ),
-        notice("bad", view.error) if view.error else None,
         _rows(view, visit) if view.page is not None else None,
         used_line(view.used),
         details("Request", code_block(view.operation, _pretty(view.request)), cli_block(view.cli, visit.place))
