@@ -770,3 +770,10 @@ def test_statement_of_a_class_in_an_annotation_is_rejected(statement: Any) -> No
         class Room(Entity, table=Table("rooms", pk="PK"), key="ROOM#{room}"):
             room: str
             used: Annotated[int, statement] = 0
+
+
+def test_entity_may_have_the_name_of_a_base_class() -> None:
+    class View(Entity, table=Table("views", pk="PK", sk="SK"), key=("VIEW#{name}", "VIEW")):
+        name: str
+
+    assert model_of(View).name == "View"

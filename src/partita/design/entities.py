@@ -39,7 +39,7 @@ class EntityMeta(msgspec.StructMeta):
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> None:
         super().__init__(name, bases, namespace)
-        if name in _ROOTS:
+        if name in _ROOTS and namespace["__module__"] == __name__:
             return
         inherited = (*cls.__mro__[1:], *(each for view in vars(cls)["__views_beside__"] for each in view.__mro__))
         if "table" in declared:
