@@ -199,6 +199,7 @@ def test_existing_items_are_created_with_their_present_values() -> None:
         assert (tally.created, tally.updated, tally.deleted, tally.total) == (4, 0, 0, 10)
         (scan,) = found.scans()
         assert (scan.delivered, scan.done_at) == (4, found.now)
+        assert ConsumerAdministration(found.db, "tallies").status().handled == 4
 
 
 def test_interrupted_scan_continues_where_it_was() -> None:

@@ -28,7 +28,7 @@ from partita.store.store import Store
 class ConsumerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What a consumer has done, and what it has before it.
 
-    handled      Changes that are done or parked.
+    handled      Changes, and items of a scan, that are done or parked.
     skipped      Records that no entity explains, or that no handler wants.
     gaps         How often changes were deleted before they were read.
     retries      How often changes were tried again.
@@ -79,6 +79,7 @@ class ConsumerAdministration:
         lease = self._db.get(state.lease(self._name), consistent=True)
         tables = list(self._db(state.table_progresses(self._name), consistent=True))
         positions = list(self._db(state.positions(self._name), consistent=True))
+        scans = [each for table in tables for each in self._db(state.scans(self._name, table.table), consistent=True)]
         if lease is None and not tables:
             raise NotFound("Consumer", {"name": self._name})
         times = [each.at for each in positions if each.at is not None]
@@ -87,7 +88,7 @@ class ConsumerAdministration:
             name=self._name,
             is_running=lease is not None and bool(lease.owner) and not is_dead(lease.process),
             is_paused=lease is not None and lease.is_paused,
-            handled=sum(each.handled for each in sums),
+            handled=sum(each.handled for each in sums) + sum(each.delivered for each in scans),
             skipped=sum(each.skipped for each in sums),
             gaps=sum(each.gaps for each in sums),
             retries=sum(each.retries for each in tables),

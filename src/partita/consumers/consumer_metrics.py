@@ -12,7 +12,7 @@ from partita.store.store import Store
 Kind = Literal["counter", "gauge"]
 
 _METRICS: tuple[tuple[str, Kind, str, Callable[[ConsumerStatus], float | None]], ...] = (
-    ("handled_total", "counter", "Changes that are done or parked.", lambda each: each.handled),
+    ("handled_total", "counter", "Changes, and items of a scan, that are done or parked.", lambda each: each.handled),
     ("skipped_total", "counter", "Records that no handler wants.", lambda each: each.skipped),
     ("retries_total", "counter", "Tries of changes that had failed before.", lambda each: each.retries),
     ("gaps_total", "counter", "Times that changes expired before they were read.", lambda each: each.gaps),
