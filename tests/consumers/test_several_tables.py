@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from partita import Entity, Item, Store, Table, connect, pattern, prove
+from partita import ConfigurationError, Entity, Item, Store, Table, connect, pattern, prove
 from partita.aws import lambda_handler
 from partita.consumers import state
 from partita.consumers.consumer import Consumer, Start
@@ -16,6 +16,8 @@ from partita.consumers.runner import ConsumerRunner
 from partita.consumers.worker import create_state_tables
 from partita.dynamodb.requests import DescribeTable
 from partita.dynamodb.stream_shapes import DescribeStream, GetRecords, GetShardIterator
+from partita.jobs import job_records
+from partita.store.table_names import OWN_TABLES
 
 people = Table("people", "PK", "SK", stream="NEW_AND_OLD_IMAGES")
 places = Table("places", "id", stream="NEW_AND_OLD_IMAGES")
@@ -83,6 +85,26 @@ def test_changes_of_every_table_are_handled_once(db: Store, start: Start) -> Non
     assert counts(db) == {"Person a": 1, "Person b": 1, "Place a": 1, "Place b": 1}
     found = list(Store(db.backend, state.design)(state.table_progresses("entries")))
     assert [each.table for each in found] == ["people", "places"]
+
+
+def test_stages_whose_tables_a_mapping_names_have_consumers_of_their_own() -> None:
+    with connect("memory:") as engine:
+        for stage in ("dev", "prod"):
+            names = {"people": f"{stage}-people", "places": f"{stage}-places", "log": f"{stage}-log"}
+            with pytest.raises(ConfigurationError, match="add 'partita-consumers' to the mapping"):
+                settle(Store(engine, design, table_names=names), entries())
+            db = Store(engine, design, table_names=names | {"partita-consumers": f"{stage}-consumers"})
+            db.create_tables()
+            create_state_tables(db)
+            db.create(Person(name=stage))
+            settle(db, entries())
+            assert db.one(entry(f"Person {stage}")).count == 1
+
+
+def test_tables_of_consumers_and_jobs_are_those_that_a_mapping_may_name() -> None:
+    assert (state.table.name, job_records.table.name) == OWN_TABLES
+    with pytest.raises(ConfigurationError, match="has no table 'partita-consumer'"):
+        connect("memory:", design, table_names={"partita-consumer": "mine"})
 
 
 def test_function_in_lambda_takes_events_of_every_table(db: Store) -> None:

@@ -689,6 +689,11 @@ def test_table_of_jobs_has_the_names_of_its_stage(db: Store, time: Time) -> None
     with pytest.raises(ConfigurationError, match="pass table_name='partita-jobs' or another name"):
         JobRunner(mapped, jobs)
     JobRunner(mapped, jobs, table_name="dev-jobs").create_tables()
+    named = JobRunner(db.with_settings(table_names={"shop": "other-shop", "partita-jobs": "other-jobs"}), jobs)
+    named.create_tables()
+    assert named.step() == 0
+    time.passes(minutes=10)
+    assert named.step() == 1
 
 
 def test_function_that_returns_an_awaitable_fails(runner: Runner, time: Time) -> None:

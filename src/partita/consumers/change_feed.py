@@ -69,7 +69,7 @@ class ChangeFeed:
     """The changes of one table; a thread follows its stream while there are subscribers."""
 
     def __init__(self, db: Store, table: Table) -> None:
-        self._db = ConsumerStore(db)
+        self._db = ConsumerStore(db, uses_state=False)
         self._table = table
         self._events = EventDecoder(table)
         self._lock = threading.Lock()

@@ -1,6 +1,6 @@
 """The store of a consumer: the user's design and the state of consumers, on the user's backend."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -15,10 +15,15 @@ R = TypeVar("R")
 
 
 class ConsumerStore(Store):
-    """A store of the same settings as the user's, whose transactions can write state, too."""
+    """A store of the same settings as the user's, whose transactions can write state, too.
 
-    def __init__(self, db: Store) -> None:
+    Without `uses_state` it only reads streams.
+    """
+
+    def __init__(self, db: Store, *, uses_state: bool = True) -> None:
         settings: dict[str, Any] = {"sleep": db._sleep, **db._settings}
+        if uses_state:
+            _check_names(db, settings.get("table_names"))
         super().__init__(db.backend, with_state(db.design), **settings)
 
     def tables_of(self, consumer: str, names: Sequence[str]) -> list[Table]:
@@ -56,3 +61,14 @@ class ConsumerStore(Store):
     def wait_after(self, attempt: int) -> None:
         """Waits before the next attempt, with back-off and jitter."""
         self._sleep(self.context.pause(attempt).seconds)
+
+
+def _check_names(db: Store, naming: object) -> None:
+    """Rejects names of one stage that leave out the table of the state, which other stages then have, too."""
+    if not isinstance(naming, Mapping) or state_table.name in naming:
+        return
+    if any(db.table_name(each) != each.name for each in db.design.tables):
+        raise ConfigurationError(
+            f"table_names of the store does not name the table of its consumers; add {state_table.name!r} to the "
+            "mapping, so that stages in one database do not share their consumers"
+        )

@@ -70,7 +70,7 @@ class JobRunner:
 
     lease       How long a run may be silent before another runner takes it over.
     table_name  The name of the table of jobs, if it is not `partita-jobs`; needed if the store's `table_names` is a
-                mapping, which does not know this table.
+                mapping that does not name this table.
     monotonic   The seconds of a clock that is never set; a test may replace it.
     """
 

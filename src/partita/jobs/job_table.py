@@ -151,10 +151,12 @@ def _store(db: Store, table_name: str | None) -> Store:
     if table_name is not None:
         settings["table_names"] = {table.name: table_name}
     elif naming is not None and not callable(naming):
-        raise ConfigurationError(
-            f"JobRunner: table_names of the store does not name the table of jobs; pass table_name={table.name!r} or "
-            "another name, so that stages in one database do not share their jobs"
-        )
+        if table.name not in naming:
+            raise ConfigurationError(
+                f"JobRunner: table_names of the store does not name the table of jobs; add {table.name!r}, or pass "
+                f"table_name={table.name!r} or another name, so that stages in one database do not share their jobs"
+            )
+        settings["table_names"] = {table.name: naming[table.name]}
     return Store(db.backend, design, **settings)
 
 

@@ -18,11 +18,13 @@ from partita.plan.design import Design
 Reply = TypeVar("Reply")
 TableNaming: TypeAlias = Mapping[str, str] | Callable[[str], str]
 
+OWN_TABLES = ("partita-consumers", "partita-jobs")  # a design does not have them, and programs use them beside it
+
 _VALID = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
 
 
 class TableNames:
-    """The names of a design's tables on one backend.
+    """The names of a design's tables on one backend; a mapping may name tables of consumers and jobs, too.
 
     No table has the name that the design gives another one. So a name is never renamed twice, and a name says which
     table it is, whether it is the design's or the backend's.
@@ -34,7 +36,7 @@ class TableNames:
             self._actual: dict[str, Any] = {name: naming(name) for name in declared}
         else:
             for name in naming:
-                if name not in declared:
+                if name not in declared and name not in OWN_TABLES:
                     raise ConfigurationError(
                         f"table_names: design {design.name!r} has no table {name!r}; it has {', '.join(declared)}"
                     )
