@@ -85,6 +85,26 @@ def test_cohere_gets_batches_of_96_and_knows_queries(service: StubService) -> No
     assert {each.body["truncate"] for each in service.requests} == {"END"}
 
 
+@pytest.mark.parametrize("by_type", [False, True])
+def test_cohere_of_the_fourth_version_shortens_its_vectors(service: StubService, by_type: bool) -> None:
+    def answer(request: RecordedRequest) -> Reply:
+        vectors = [numbers_of(text, request.body["output_dimension"]) for text in request.body["texts"]]
+        return 200, {"id": "1", "embeddings": {"float": vectors} if by_type else vectors, "texts": []}
+
+    service.answer = answer
+    with BedrockEmbedder("global.cohere.embed-v4:0", 256, region="us-east-1") as bedrock:
+        (found,) = bedrock.embed(["배터리 팩"])
+    assert (found.vector, found.model) == (tuple(numbers_of("배터리 팩", 256)), "global.cohere.embed-v4:0/256")
+    assert service.requests[0].body == {
+        "texts": ["배터리 팩"],
+        "input_type": "search_document",
+        "truncate": "RIGHT",
+        "embedding_types": ["float"],
+        "output_dimension": 256,
+    }
+    assert BedrockEmbedder("cohere.embed-v4:0", client=object()).dimensions == 1536
+
+
 def test_request_fits_the_model_of_the_service() -> None:
     client, stubber = stubbed()
     expected = {"modelId": TITAN, "body": ANY, "contentType": "application/json", "accept": "application/json"}
@@ -138,7 +158,7 @@ def test_region_that_is_missing_is_a_configuration_error(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("model", "dimensions", "message"),
     [
-        ("meta.llama3", None, r"use one of amazon.titan-embed-text-v2..., cohere.embed-..."),
+        ("meta.llama3", None, r"use one of amazon.titan-embed-text-v2..., cohere.embed-v4..."),
         (TITAN, 300, "dimensions=300 is not valid for .*; use 256, 512, 1024"),
         (COHERE, 256, "use 1024"),
     ],

@@ -1,6 +1,7 @@
-"""Embeddings of Amazon Bedrock: Titan text embeddings v2 and Cohere embed v3, by botocore.
+"""Embeddings of Amazon Bedrock: Titan text embeddings v2, Cohere embed v3 and v4, by botocore.
 
-The shapes of the requests are those of the Bedrock user guide ("Amazon Titan Embeddings Text", "Cohere Embed v3").
+The shapes of the requests are those of the Bedrock user guide ("Amazon Titan Embeddings Text", "Cohere Embed v3" and
+"Cohere Embed v4").
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,8 +48,17 @@ class _TitanReply(msgspec.Struct):
     embedding: list[float]
 
 
+class _CohereVectors(msgspec.Struct):
+    floats: list[list[float]] = msgspec.field(name="float")
+
+
 class _CohereReply(msgspec.Struct):
-    embeddings: list[list[float]]
+    embeddings: list[list[float]] | _CohereVectors  # by type, where types were asked for
+
+
+def _cohere_vectors(body: bytes) -> list[list[float]]:
+    found = msgspec.json.decode(body, type=_CohereReply).embeddings
+    return found.floats if isinstance(found, _CohereVectors) else found
 
 
 _FAMILIES = (
@@ -60,11 +70,27 @@ _FAMILIES = (
         lambda body: [msgspec.json.decode(body, type=_TitanReply).embedding],
     ),
     _Family(
-        "cohere.embed-",
-        (1024,),
+        "cohere.embed-v4",
+        (1536, 256, 512, 1024),
         96,
-        lambda texts, purpose, _: {"texts": list(texts), "input_type": f"search_{purpose}", "truncate": "END"},
-        lambda body: msgspec.json.decode(body, type=_CohereReply).embeddings,
+        lambda texts, purpose, dimensions: {
+            "texts": list(texts),
+            "input_type": f"search_{purpose}",
+            "truncate": "RIGHT",
+            "embedding_types": ["float"],
+            "output_dimension": dimensions,
+        },
+        _cohere_vectors,
+    ),
+    *(
+        _Family(
+            each,
+            (1024,),
+            96,
+            lambda texts, purpose, _: {"texts": list(texts), "input_type": f"search_{purpose}", "truncate": "END"},
+            _cohere_vectors,
+        )
+        for each in ("cohere.embed-english-v3", "cohere.embed-multilingual-v3")
     ),
 )
 
