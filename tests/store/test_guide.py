@@ -12,6 +12,7 @@ PAGES = (
     "moving.md",
     "changing-a-design.md",
     "conditions-and-ranges.md",
+    "consumers.md",
     "design-language.md",
     "embeddings.md",
     "first-design.md",
@@ -21,7 +22,7 @@ PAGES = (
     "text-search.md",
     "vectors.md",
 )
-BLOCK = re.compile(r"^```(python|text)(?: \w+)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(python|text)(?: (?!pytest)\w+)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES)
