@@ -122,6 +122,23 @@ def test_operations_are_listed_and_their_tokens_remembered(bench: Bench) -> None
     assert bench.error("DescribeBulkOperation", BulkOperationArn=arn).startswith("ResourceNotFoundException")
 
 
+def test_token_of_an_operation_is_remembered_for_hours_after_its_request(bench: Bench) -> None:
+    first = start(bench, ClientToken="t")["BulkOperationArn"]
+    bench.clock.now += 7 * 3600
+    bench.settle()  # the hours of a token begin with the request, not with the end of the operation
+    assert start(bench, ClientToken="t")["BulkOperationArn"] == first
+    bench.clock.now += 3600
+    assert start(bench, ClientToken="t")["BulkOperationArn"] != first
+
+
+def test_page_of_operations_has_ten_unless_more_are_asked_for(bench: Bench) -> None:
+    for _ in range(12):
+        start(bench)
+        bench.clock.now += 1
+    assert len(bench.ok("ListBulkOperations")["BulkOperationsSummaryList"]) == 10
+    assert len(bench.ok("ListBulkOperations", MaxResults=25)["BulkOperationsSummaryList"]) == 12
+
+
 def test_missing_bucket_and_deleted_table_fail_the_operation(bench: Bench) -> None:
     source = {"S3Bucket": "nowhere", "InputFormat": "DYNAMODB_JSON"}
     assert ended(bench, start(bench, InputS3Configuration=source))["FailureCode"] == "S3NoSuchBucket"

@@ -51,7 +51,7 @@ class BulkRecord(TransferRecord, kw_only=True, frozen=True):
     total: int | None = None
 
 
-BULK_PUTS = Transfers("bulk-operation", BulkRecord, ResourceNotFoundException)
+BULK_PUTS = Transfers("bulk-operation", BulkRecord, ResourceNotFoundException, tokens_from_start=True)
 
 
 class _Place(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ Each record has an id in the order of time, which is the end of its ARN.
 """
 
 import os
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -16,7 +16,8 @@ from partita.engine.key_encoding import prefix_end
 from partita.storage.contract import Reader, Row, StorageTransaction, Write
 
 TOKEN_SECONDS = 8 * 3600.0  # that a client token is remembered
-LIST = 25  # [A] ListExports, ListImports, ListBulkOperations
+LIST = 25  # [A] ListExports, ListImports
+LIST_BULK = 10  # [A] ListBulkOperations
 KEEP_SECONDS = 90 * 86_400.0  # that a record is listed
 _MIN_TOKEN = 112  # characters of a NextToken of ListImports (botocore's model)
 _encode = msgspec.json.encode
@@ -30,6 +31,7 @@ class TransferRecord(msgspec.Struct, kw_only=True, frozen=True):
     table_id: str
     token: str | None
     started: float
+    request: Any
     ended: float | None = None
     status: str = "IN_PROGRESS"
     failure: tuple[str, str] | None = None
@@ -48,8 +50,11 @@ AnyRecord = TypeVar("AnyRecord", bound=TransferRecord)
 class Transfers(Generic[AnyRecord]):
     """The records of one kind."""
 
-    def __init__(self, name: str, kind: type[AnyRecord], missing: type[DynamoDBError]) -> None:
+    def __init__(
+        self, name: str, kind: type[AnyRecord], missing: type[DynamoDBError], *, tokens_from_start: bool = False
+    ) -> None:
         self.name = name  # in their ARNs
+        self._tokens_from_start = tokens_from_start
         self._title = name.capitalize().replace("-", " ")
         self._missing = missing
         self._prefix = b"\0" + name.encode() + b"/"
@@ -82,12 +87,20 @@ class Transfers(Generic[AnyRecord]):
         key = self._prefix + record.id.encode()
         txn.apply([Write(SPACE, key, txn.get(SPACE, key), Row(0, _encode(record)))])
 
-    def with_token(self, reader: Reader, token: str | None, now: float) -> AnyRecord | None:
-        """The record of an earlier request with the same client token."""
-        if token is None:
+    def repeated(self, reader: Reader, request: Any, now: float, conflict: DynamoDBError) -> AnyRecord | None:
+        """The record of an earlier request with the same client token; raises `conflict` if that had other members."""
+        if request.client_token is None:
             return None
-        known = (each for each in self.all(reader) if each.token == token)
-        return next((each for each in known if now - (each.ended or now) < TOKEN_SECONDS), None)
+        for record in self.all(reader):
+            if record.token == request.client_token and now - self._token_began(record, now) < TOKEN_SECONDS:
+                if record.request != request:
+                    raise conflict
+                return record
+        return None
+
+    def _token_began(self, record: AnyRecord, now: float) -> float:
+        """When the hours of a client token begin: an export and an import has ended, a bulk put was requested."""
+        return record.started if self._tokens_from_start else record.ended or now
 
     def page(
         self, reader: Reader, table: str | None, limit: int, token: str | None

@@ -25,7 +25,7 @@ from partita.engine.bulk_puts import BULK_PUTS, BulkRecord
 from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
 from partita.engine.data_formats import check_readable
-from partita.engine.transfers import LIST, new_id
+from partita.engine.transfers import LIST_BULK, new_id
 from partita.storage.contract import StorageTransaction
 
 
@@ -35,10 +35,8 @@ def start_bulk_put_items(context: EngineContext, request: StartBulkPutItems) -> 
 
     def job(txn: StorageTransaction) -> BulkOperationOutput:
         now = context.clock()
-        earlier = BULK_PUTS.with_token(txn, request.client_token, now)
+        earlier = BULK_PUTS.repeated(txn, request, now, IdempotentParameterMismatchException())
         if earlier is not None:
-            if earlier.request != request:
-                raise IdempotentParameterMismatchException()
             return BulkOperationOutput(bulk_operation_description=_description(context, earlier))
         table = context.table_for_write(request.table_name)
         started = BulkRecord(
@@ -88,7 +86,7 @@ def cancel_bulk_operation(context: EngineContext, request: CancelBulkOperation) 
 
 def list_bulk_operations(context: EngineContext, request: ListBulkOperations) -> ListBulkOperationsOutput:
     check_members(request)
-    page, token = BULK_PUTS.page(context.storage, None, request.max_results or LIST, request.next_token)
+    page, token = BULK_PUTS.page(context.storage, None, request.max_results or LIST_BULK, request.next_token)
     summaries = [
         BulkOperationSummary(
             bulk_operation_arn=BULK_PUTS.arn(context, each),

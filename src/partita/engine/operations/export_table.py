@@ -44,10 +44,9 @@ def export_to_point_in_time(context: EngineContext, request: ExportTableToPointI
 
     def job(txn: StorageTransaction) -> ExportOutput:
         now = context.clock()
-        earlier = EXPORTS.with_token(txn, request.client_token, now)
+        conflict = ExportConflictException("Duplicate request detected with conflicting parameters")
+        earlier = EXPORTS.repeated(txn, request, now, conflict)
         if earlier is not None:
-            if earlier.request != request:
-                raise ExportConflictException("Duplicate request detected with conflicting parameters")
             return ExportOutput(export_description=_description(context, earlier))
         table = context.write_catalog.tables.get(name)
         if table is None:

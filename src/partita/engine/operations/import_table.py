@@ -40,10 +40,9 @@ def import_table(context: EngineContext, request: ImportTable) -> Job:
 
     def job(txn: StorageTransaction) -> ImportOutput:
         now = context.clock()
-        earlier = IMPORTS.with_token(txn, request.client_token, now)
+        conflict = ImportConflictException("Import conflict: Duplicate request detected with conflicting parameters")
+        earlier = IMPORTS.repeated(txn, request, now, conflict)
         if earlier is not None:
-            if earlier.request != request:
-                raise ImportConflictException("Import conflict: Duplicate request detected with conflicting parameters")
             return ImportOutput(import_table_description=_description(context, earlier))
         if name in context.write_catalog.all_tables:
             raise ResourceInUseException(f"Table already exists: {name}")
