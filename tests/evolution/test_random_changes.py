@@ -39,14 +39,15 @@ from partita import (
 from partita.design.entities import EntityMeta
 from partita.dynamodb.backend import Backend
 from partita.dynamodb.requests import Request, Scan
-from partita.evolution.apply import apply_design
+from partita.evolution.apply import apply_design, roll_back
 from partita.evolution.diagnosis import diagnose
 from partita.evolution.migration_plan import plan_migration
 from partita.plan.fingerprint import table_facts
 from partita.store import design_watch
-from partita.store.design_records import are_compatible
+from partita.store.design_records import are_compatible, fetch_designs, record_design
 from partita.store.design_watch import DesignWatch, own_design
 from partita.store.flows import run
+from tests.evolution.test_kills import Stopped, StoppingBackend
 
 SEQUENCES = int(os.environ.get("PARTITA_DESIGN_CHANGES", "6"))
 SIDE_BY_SIDE = 30  # steps of the earlier and the new program, before the earlier one ends
@@ -307,6 +308,33 @@ def built_from_nothing(backend: Backend, version: Version) -> dict[tuple[str, st
         return stored(new.backend, version)
 
 
+def abandon(backend: Backend, old: Version, new: Version, random: Random, expected: Expected) -> bool:
+    """An application that ends somewhere, is rolled back, and leaves data that is right after a repair.
+
+    False if it was public already.
+    """
+    shared = SharedBackend(backend, old, new, random, expected)
+    stopping = StoppingBackend(shared, random.randrange(1, 60), after=random.random() < 0.5)
+    with suppress(Stopped):
+        apply_design(Store(stopping, new.design, sleep=shared.wait))
+    shared.close()
+    context = Store(backend, record_design()).context
+    record = run(fetch_designs(context, ["shop"]), backend, time.sleep)["shop"]
+    if record.state == "cleaning" or (record.target is None and dict(record.facts) != dict(old.facts)):
+        return False
+    roll_back(Store(backend, new.design))
+    db = Store(backend, old.design)
+    diagnose(db, repair=True)
+    assert diagnose(db).findings.keys() <= {"tables"}, (old, new)
+    program = Program(backend, old, random, expected)
+    for _ in range(SIDE_BY_SIDE):
+        program.step()
+    for customer, order in expected:
+        program.check(customer, order)
+    program.close()
+    return True
+
+
 @pytest.mark.parametrize("seed", range(SEQUENCES))
 def test_data_equals_data_built_with_the_new_design(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(design_watch, "CHECK_EVERY", timedelta(0))
@@ -325,9 +353,12 @@ def test_data_equals_data_built_with_the_new_design(seed: int, monkeypatch: pyte
         for _ in range(4):
             features ^= frozenset(random.sample(FEATURES, random.randrange(1, 3)))
             following = Version(features, _next_stages(version.stages, random))
-            shared = SharedBackend(backend, version, following, random, expected)
-            apply_design(Store(shared, following.design, sleep=shared.wait))
-            shared.close()
+            if random.random() < 0.7 or abandon(backend, version, following, random, expected):
+                shared = SharedBackend(backend, version, following, random, expected)
+                apply_design(Store(shared, following.design, sleep=shared.wait))
+                shared.close()
+            else:
+                apply_design(Store(backend, following.design))
             if are_compatible(version.facts, following.facts):  # nothing waited for the earlier program's last writes
                 apply_design(Store(backend, following.design))
             program = Program(backend, following, random, expected)

@@ -78,7 +78,8 @@ def apply(
         The most seconds to wait for each table or index that is being created or deleted; then the command ends with an
         error, and the next run goes on.
     rollback
-        Give up an unfinished application; the data has the earlier design again.
+        Give up an unfinished application; the data has the earlier design again. Run `partita doctor --repair` with the
+        earlier module afterwards.
     """
     from partita.evolution.apply import apply_design, roll_back
 
@@ -86,6 +87,8 @@ def apply(
         if rollback:
             roll_back(db)
             print(f"{db.design.name}: rolled back to the earlier design")
+            print("Programs of the new one may have written without what it drops: run partita doctor --repair")
+            print("with the earlier module.")
             return
         with progress_line() as show:
             done = apply_design(
