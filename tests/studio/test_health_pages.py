@@ -16,6 +16,7 @@ from partita.dynamodb.shapes import PointInTimeRecoverySpecification
 from partita.engine.engine import Engine
 from partita.jobs.job import Jobs
 from partita.jobs.job_runner import JobRunner
+from partita.studio.budgets import BudgetExceeded, MeteredBackend
 from partita.studio.sessions import StudioSession
 from partita.studio.stream_page import read_events
 from partita.studio.studio_app import StudioApplication
@@ -273,3 +274,41 @@ def test_table_of_a_database_without_backups_still_has_its_size(engine: Engine, 
     assert "This database has no backups." in client.get("/studio/shop/health").text
     reply = client.post("/studio/shop/backup", table="shop", **{"backup-shop": "one"})
     assert (reply.status, "gave no reason" in reply.text) == (422, True)
+
+
+def test_health_with_more_dead_letters_than_a_page_may_count_shows_the_oldest(
+    broken: tuple[_Broken, Store, StudioClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, db, client = broken
+    _run(world, db)
+    db.create(Customer(customer_id="c1", email="ana@example.com"))
+    for number in range(60):
+        db.create(Order(customer_id="c1", placed_at=NOON, order_id=f"o{number}"))
+    _run(world, db)
+    (known,) = client.view("/studio/shop/health")["consumers"]
+    assert (known["dead_letters"], len(known["letters"]), known["problem"]) == (60, 50, "")
+    assert "The oldest 50." in client.get("/studio/shop/health").text
+    whole_call = MeteredBackend.call
+
+    def call(backend: MeteredBackend, request: Any) -> Any:
+        if backend.used.requests >= 4:
+            raise BudgetExceeded(backend.used, "4 requests")
+        return whole_call(backend, request)
+
+    monkeypatch.setattr(MeteredBackend, "call", call)
+    (counted,) = client.view("/studio/shop/health")["consumers"]
+    assert (counted["state"], len(counted["letters"])) == ("not known", 50)
+    page = client.get("/studio/shop/health").text
+    assert "at least 50" in page
+    assert "the budget of a page is 4 requests" in page
+    monkeypatch.undo()
+    letter = known["letters"][0]
+    fields = {"consumer": "mails", "sequence": letter["sequence"], "action": "retry"}
+    assert client.post("/studio/shop/letter", **fields).status == 303
+
+
+def test_consumer_that_never_ran_says_so(engine: Engine, db: Store) -> None:
+    opened = StudioDesign("shop", design, engine, [Consumer("mails")])
+    client = StudioClient(StudioApplication({"shop": opened}, DataPlace("memory:"), TOKEN))
+    (consumer,) = client.view("/studio/shop/health")["consumers"]
+    assert (consumer["state"], consumer["problem"]) == ("has not run here", "")

@@ -116,9 +116,10 @@ class ConsumerAdministration:
         with self._db.change(state.lease(self._name), create=True) as draft:
             draft.is_paused = value
 
-    def dead_letters(self) -> list[DeadLetter]:
-        """The changes that were given up, the oldest first."""
-        return list(self._db(state.dead_letters(self._name), consistent=True))
+    def dead_letters(self, most: int | None = None) -> list[DeadLetter]:
+        """The changes that were given up, the oldest first; at most so many, where a number is given."""
+        found = self._db(state.dead_letters(self._name), consistent=True)
+        return list(found) if most is None else found.first(most)
 
     def keys_of(self, letter: DeadLetter) -> Item:
         """The keys of the item whose change was given up, in DynamoDB JSON."""

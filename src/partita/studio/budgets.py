@@ -36,6 +36,14 @@ class UsedCapacity(msgspec.Struct):
     searched_bytes: float = 0.0
     seconds: float = 0.0
 
+    def add(self, other: "UsedCapacity") -> None:
+        """Adds what another backend of the same page has used."""
+        self.requests += other.requests
+        self.read_units += other.read_units
+        self.write_units += other.write_units
+        self.searched_bytes += other.searched_bytes
+        self.seconds += other.seconds
+
 
 class MeteredBackend:
     """A backend that counts what a page uses, and sends no further request when its budget is used up."""

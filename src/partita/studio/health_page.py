@@ -9,14 +9,14 @@ from partita.consumers.state import DeadLetter
 from partita.design.tables import Table
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.requests import DescribeTable
-from partita.errors import NotFound, PartitaError, StoreError
+from partita.errors import ConfigurationError, NotFound, PartitaError, StoreError
 from partita.evolution.diagnosis import diagnose
 from partita.evolution.migration_plan import plan_migration, plan_text
 from partita.jobs.job_runner import JobRunner
 from partita.recovery.restore_points import RestorePoints, backup_text, restore_points, text
 from partita.recovery.restoring import back_up_table, restore_request
 from partita.store.store import Store
-from partita.studio.budgets import BudgetExceeded, MeteredBackend
+from partita.studio.budgets import SECONDS, BudgetExceeded, MeteredBackend
 from partita.studio.components import (
     choice,
     code_block,
@@ -34,7 +34,7 @@ from partita.studio.json_input import InvalidInput
 from partita.studio.markup import Child, Markup, el
 from partita.studio.overview import byte_text
 from partita.studio.shell import page
-from partita.studio.visits import Redirect, Visit
+from partita.studio.visits import WRITE_SECONDS, Redirect, Visit
 
 CHECK_SECONDS = 60.0
 CHECK_UNITS = 20_000.0
@@ -69,7 +69,7 @@ class LetterView(msgspec.Struct, frozen=True):
 
 
 class ConsumerHealth(msgspec.Struct, frozen=True):
-    """A consumer; `problem` says why its state is not known."""
+    """A consumer; `problem` says why its state is not known, and `letters` are the oldest of its dead letters."""
 
     name: str
     state: str
@@ -77,6 +77,7 @@ class ConsumerHealth(msgspec.Struct, frozen=True):
     lag_seconds: float
     handled: int
     parked: int
+    dead_letters: int
     letters: list[LetterView]
     problem: str = ""
 
@@ -133,7 +134,7 @@ class HealthView(msgspec.Struct, frozen=True):
 def read_health(visit: Visit) -> HealthView:
     return HealthView(
         [_table(visit, each) for each in visit.design.tables],
-        [_consumer(visit, name) for name in _consumer_names(visit)],
+        _all_consumers(visit),
         _jobs(visit),
         _check(visit),
         _hot_keys(visit),
@@ -188,19 +189,39 @@ def _consumer_names(visit: Visit) -> list[str]:
     return [*names, *(each for each in own if each not in names)]
 
 
-def _consumer(visit: Visit, name: str) -> ConsumerHealth:
-    administration = ConsumerAdministration(visit.db, name)
+def _all_consumers(visit: Visit) -> list[ConsumerHealth]:
+    """Each with a budget of its own, so that the state of one is not lost by the many dead letters of another."""
+    names = _consumer_names(visit)
+    found = []
+    for name in names:
+        backend = MeteredBackend(visit.opened.backend, SECONDS / len(names))
+        found.append(_consumer(Store(backend, visit.design), name))
+        visit.used.add(backend.used)
+    return found
+
+
+def _consumer(db: Store, name: str) -> ConsumerHealth:
+    administration = ConsumerAdministration(db, name)
+    letters: list[DeadLetter] = []
     try:
+        letters = administration.dead_letters(SHOWN_LETTERS)  # before everything is counted, which may be too much
         status = administration.status()
-        letters = administration.dead_letters() if status.dead_letters else []
-    except NotFound:
-        return ConsumerHealth(name, "has not run here", None, 0.0, 0, 0, [])
+    except (NotFound, ConfigurationError):  # no process has created its tables
+        return ConsumerHealth(name, "has not run here", None, 0.0, 0, 0, 0, [])
     except (PartitaError, DynamoDBError) as error:
-        return ConsumerHealth(name, "has not run here", None, 0.0, 0, 0, [], str(error))
+        shown = [_letter(each) for each in letters]
+        return ConsumerHealth(name, "not known", None, 0.0, 0, 0, len(shown), shown, str(error))
     state = "paused" if status.is_paused else "running" if status.is_running else "not running"
     lag = None if status.backlog is None else status.backlog.records
     return ConsumerHealth(
-        name, state, lag, _seconds(status), status.handled, status.parked, [_letter(each) for each in letters]
+        name,
+        state,
+        lag,
+        _seconds(status),
+        status.handled,
+        status.parked,
+        status.dead_letters,
+        [_letter(each) for each in letters],
     )
 
 
@@ -376,25 +397,29 @@ def _consumers(view: HealthView, visit: Visit) -> Markup:
             el("strong", each.name),
             each.state,
             "-" if each.lag_changes is None else f"{each.lag_changes:,} ({each.lag_seconds:g} s)",
-            f"{each.handled:,}",
-            f"{each.parked:,}",
-            f"{len(each.letters):,}",
+            "-" if each.problem else f"{each.handled:,}",
+            "-" if each.problem else f"{each.parked:,}",
+            f"{'at least ' if each.problem and each.letters else ''}{each.dead_letters:,}",
         ]
         for each in view.consumers
     ]
+    problems = [notice("warn", f"{each.name}: {each.problem}") for each in view.consumers if each.problem]
     head = ["Consumer", "State", "Lag", "Handled", "Parked", "Dead letters"]
     listed = grid("Consumers", [*head], rows, ["", "", "end", "end", "end", "end"])
-    return el("div", listed, [_letters(each, visit) for each in view.consumers if each.letters])
+    return el("div", listed, problems, [_letters(each, visit) for each in view.consumers if each.letters])
 
 
 def _letters(consumer: ConsumerHealth, visit: Visit) -> Markup:
     rows: list[list[Child]] = [
         [each.given_up_at, each.table, str(each.tries), el("bdi", each.error), _letter_forms(consumer, each, visit)]
-        for each in consumer.letters[:SHOWN_LETTERS]
+        for each in consumer.letters
     ]
     return el(
         "section",
         el("h3", f"Dead letters of {consumer.name}"),
+        el("p", f"The oldest {len(consumer.letters):,}.", cls="faint")
+        if consumer.problem or consumer.dead_letters > len(consumer.letters)
+        else None,
         grid(
             f"Dead letters of {consumer.name}",
             ["Given up", "Table", "Tries", "Error", "Actions"],
@@ -479,8 +504,9 @@ def write_letter(visit: Visit) -> None:
     consumer, action = visit.param("consumer"), visit.param("action")
     if consumer not in _consumer_names(visit):
         raise NotFound("Consumer", {"name": consumer})
-    administration = ConsumerAdministration(visit.db, consumer)
-    found = [each for each in administration.dead_letters() if each.sequence == visit.param("sequence")]
+    backend = MeteredBackend(visit.opened.backend, WRITE_SECONDS, CHECK_UNITS)
+    administration = ConsumerAdministration(Store(backend, visit.design), consumer)
+    found = [each for each in administration.dead_letters(SHOWN_LETTERS) if each.sequence == visit.param("sequence")]
     if not found or action not in ("retry", "drop"):
         raise NotFound("DeadLetter", {"sequence": visit.param("sequence")})
     change = administration.retry if action == "retry" else administration.drop
