@@ -430,6 +430,19 @@ def test_move_that_is_killed_at_the_switch_has_lost_nothing_and_is_finished_by_t
         command.move(THIS, source=str(old), to=str(tmp_path / "third.db"))
 
 
+def test_place_is_not_moved_to_itself(tmp_path: Path) -> None:
+    """An empty table would pass for an empty target, and end fenced."""
+    file, link = tmp_path / "stock.db", tmp_path / "link.db"
+    with connect(file, design) as db:
+        db.create_tables()
+    link.symlink_to(file)
+    for source, target in ((file, file), (file, link), ("http://127.0.0.1:1", "http://127.0.0.1:1/")):
+        with pytest.raises(ConfigurationError, match="is the place that the tables are in"):
+            command.move(THIS, source=str(source), to=str(target), pause="true")
+    with connect(file, design) as db:
+        db.create(Article(article_id="a", count=1))
+
+
 def test_command_that_fails_calls_the_switch_off(tmp_path: Path) -> None:
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     with connect(old, durability="process") as engine:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -75,6 +76,8 @@ def move(
         return
     if to is None:
         raise ConfigurationError("--to: name the place that the tables move to")
+    if _is_same(source, to):
+        raise ConfigurationError(f"--to: {to} is the place that the tables are in")
     if pause is None and "://" in source:
         raise ConfigurationError("--pause: name a command that stops the programs that write to the source")
     with opened(what, source) as old, opened(what, to, creates=True) as new:
@@ -96,6 +99,12 @@ def move(
         )
         if done.late:
             raise _late_writes(done.late)
+
+
+def _is_same(source: str, target: str) -> bool:
+    if "://" in source or "://" in target:
+        return source.rstrip("/") == target.rstrip("/")
+    return Path(source).resolve() == Path(target).resolve()
 
 
 def _late_writes(late: "list[LateWrite]") -> "TransferFailed":
