@@ -46,9 +46,18 @@ class PendingWrite:
             self.error = error
 
     def result(self) -> Any:
-        if self.error is not None:
-            raise self.error
-        return self.reply
+        """The reply, or else raises the error; it is taken once.
+
+        An error is not kept: its traceback has frames that have this write, and only the garbage collector, which stops
+        all threads, would free a cycle of them.
+        """
+        error, self.error = self.error, None
+        if error is None:
+            return self.reply
+        try:
+            raise error
+        finally:
+            del error
 
 
 class Writer:

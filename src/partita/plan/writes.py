@@ -8,7 +8,8 @@ from partita.design.conditions import Condition
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
 from partita.design.models import Model
 from partita.dynamodb.canonical import ItemIdentity
-from partita.errors import AlreadyExists, ConditionFailed, InvalidTransition
+from partita.dynamodb.values import Item
+from partita.errors import AlreadyExists, ConditionFailed, InvalidTransition, StoreError
 from partita.plan import effects as effect
 from partita.plan.actions import (
     Clause,
@@ -69,8 +70,11 @@ def creation(
         if transitions.start is not None and values[attribute.field] not in list(transitions.start):
             raise InvalidTransition(model.name, attribute.field, values[attribute.field], new=True)
     effect.check_limits(model, {}, values)
-    taken = Raced(model.name) if raced else AlreadyExists(model.name, key_parts(model, values))
-    clauses = [Clause(is_free(model, now), lambda _: taken)]
+
+    def already_exists(_: Item) -> StoreError:
+        return Raced(model.name) if raced else AlreadyExists(model.name, key_parts(model, values))
+
+    clauses = [Clause(is_free(model, now), already_exists)]
     if when is not None:
         clauses.append(_condition_clause(model, values, when, now))
     after = effect.effects(design, model, values, item)

@@ -136,7 +136,7 @@ class RestApplication:
         handler = self._started()
         io = AsgiIo(receive, send)
         if (address := self.files.find(scope["headers"], path)) is not None:
-            await io.respond(line, await asyncio.to_thread(self._file, address, scope))
+            await io.respond(line, await handler.threads.read(self._file, address, scope))
             return
         wants_events = line.method == "GET" and EVENT_STREAM in headers.get(b"accept", b"")
         if wants_events and await handler.stream_events(line, headers, scope, io):

@@ -1,6 +1,5 @@
 """From a request to its response: finds the route, identifies the caller, runs the operation."""
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -25,6 +24,7 @@ from partita.rest.mounted_api import PARSED_ADDRESS_BYTES, CachedReply, MountedA
 from partita.rest.pages.home import api_list, home_page
 from partita.rest.parsing import decoder_of, path_arguments, query_arguments
 from partita.rest.problems import Problem
+from partita.rest.request_threads import RequestThreads
 from partita.rest.response_cache import Expiry
 from partita.rest.responses import JSON, RequestHeaders, Response, conditional, problem_response, response_for
 from partita.rest.routes import JsonReply, Route, RouteCall
@@ -34,6 +34,7 @@ from partita.store.store import Store
 Authenticate = Callable[[bytes | None], Caller]  # the caller that an Authorization header names
 
 MAX_BODY = 3 * 1024 * 1024  # an item of 400 KB, each of its bytes escaped as \u0061
+READ_METHODS = ("GET", "HEAD")
 HTML = b"text/html; charset=utf-8"
 UTF8 = (b"utf-8", b"utf8", b'"utf-8"')
 
@@ -121,6 +122,7 @@ class RequestHandler:
         self._beside_dynamodb = beside_dynamodb
         self._beside_studio = beside_studio
         self._event_streams = EventStreams()
+        self.threads = RequestThreads()
         self._home_paths = {b"/", prefix.encode(), f"{prefix}/".encode()}
 
     @property
@@ -134,7 +136,7 @@ class RequestHandler:
         """The response to any request; an error is a response too."""
         if line.path in self._home_paths:
             return self._home(RequestState(line, headers, root), scheme)
-        if line.method in ("GET", "HEAD") and self.nonblocking:
+        if line.method in READ_METHODS and self.nonblocking:
             return self.read_nonblocking(*line, headers, root)
         return await self._handle(RequestState(line, headers, root), receive)
 
@@ -153,7 +155,7 @@ class RequestHandler:
         state = RequestState(line, headers, "")
         stream = None
         try:
-            opened = await asyncio.to_thread(self._open_events, state)
+            opened = await self.threads.read(self._open_events, state)
             if opened is None:
                 return False
             stream, caller = opened
@@ -186,8 +188,9 @@ class RequestHandler:
         return self._event_streams.open(mounted, call, route.run, since), caller
 
     def close(self) -> None:
-        """Ends the event streams."""
+        """Ends the event streams, and waits for the threads of requests."""
         self._event_streams.close()
+        self.threads.close()
 
     def _home(self, state: RequestState, scheme: str) -> Response:
         """A page for browsers at `/`, and the APIs as JSON at the prefix."""
@@ -223,7 +226,8 @@ class RequestHandler:
             state.call = call = _route_call(mounted, mounted.db, parsed, caller, body, state.headers)
             key = state.headers.get(HEADER) if route.method == "POST" else None
             if key is None:
-                result = await asyncio.to_thread(route.run, call)
+                run_in_thread = self.threads.read if line.method in READ_METHODS else self.threads.write
+                result = await run_in_thread(route.run, call)
                 if line.method == "GET":
                     _note_read(mounted, route, result)
                 return response_for(mounted, route, result, state.headers, state.root).with_length()
@@ -232,7 +236,7 @@ class RequestHandler:
                 return response_for(mounted, route, route.run(call), {}, state.root)
 
             owner, request = (mounted.api.name, caller.id or ""), (line.path, line.query, raw)
-            return (await asyncio.to_thread(self._idempotent.execute, key, owner, request, run)).with_length()
+            return (await self.threads.write(self._idempotent.execute, key, owner, request, run)).with_length()
         except Exception as error:  # noqa: BLE001 - as above
             return state.error_response(error).with_length()
 

@@ -21,6 +21,7 @@ from partita.server.authorization import Authorizer
 from partita.server.connections import Connections, raise_file_limit, return_freed_memory, trim_memory
 from partita.server.dispatch import Dispatcher
 from partita.server.fast_protocol import FastPath, FastPathProtocol, NonblockingRead
+from partita.server.garbage_collection import freeze_loaded_objects
 from partita.server.protocol_app import Application, BackgroundWork
 from partita.server.turns import Turns
 
@@ -76,6 +77,7 @@ class _ProtocolFactory:
 
     def on_open(self, dispatcher: Dispatcher) -> None:
         self._fast_path = self._create_fast_path(dispatcher)
+        freeze_loaded_objects()
 
     def __call__(self, **settings: Any) -> FastPathProtocol:
         return FastPathProtocol(self._fast_path, self._connections, self.turns, **settings)

@@ -261,7 +261,13 @@ def _parsed(keys: EntityKeys, texts: tuple[str, ...], *, foreign: bool) -> dict[
 @cache
 def recogniser_of(table: Table) -> "Recogniser":
     """The recogniser of all entities of a table."""
-    return Recogniser(tuple(table.models))
+    return recogniser_among(tuple(table.models))
+
+
+@cache
+def recogniser_among(models: tuple[Model, ...]) -> "Recogniser":
+    """The recogniser of entities that share a table; it is made once, since msgspec makes a class for it."""
+    return Recogniser(models)
 
 
 class Recogniser:

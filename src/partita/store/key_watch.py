@@ -14,7 +14,7 @@ from partita.dynamodb.values import Item
 from partita.errors import PartitaError
 from partita.plan.items import key_in_item, key_of, old_keys, values_of
 from partita.store import log
-from partita.store.decoding import Recogniser, decoder_of, is_old_form
+from partita.store.decoding import decoder_of, is_old_form, recogniser_among
 
 PAGES = 100
 """How many pages of each entity are looked at in the life of a store."""
@@ -34,7 +34,7 @@ class KeyWatch:
     def look(self, models: Sequence[Model], raw: msgspec.Raw) -> None:
         """Looks at the first item of a page of the entities."""
         self._left[models[0]] = self._left.get(models[0], PAGES) - 1
-        model = models[0] if len(models) == 1 else Recogniser(tuple(models)).model_of(raw)
+        model = models[0] if len(models) == 1 else recogniser_among(tuple(models)).model_of(raw)
         if model is None:
             return
         try:

@@ -26,7 +26,7 @@ from partita.plan.read_requests import (
 )
 from partita.store.arguments import as_list, check_flag, check_function
 from partita.store.context import StoreContext
-from partita.store.decoding import Decoder, Recogniser, decoder_of
+from partita.store.decoding import Decoder, Recogniser, decoder_of, recogniser_among
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item, fetch_items
 from partita.store.merge import Merge
@@ -181,7 +181,7 @@ def decoder_for_read(read: Read) -> Decoder | Recogniser:
         return decoder_of(read.view)
     if len(read.sources) == 1:
         return decoder_of(read.sources[0].model)
-    return Recogniser(tuple(source.model for source in read.sources))
+    return recogniser_among(tuple(source.model for source in read.sources))
 
 
 def skipping_unreadable(context: StoreContext, decode: Decode[R]) -> Decode[R]:

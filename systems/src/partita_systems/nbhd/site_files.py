@@ -5,8 +5,8 @@ with a name that the table has for itself, its space, so that tables never see e
 restored keeps its space, and with it the pages of its sites.
 """
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache
 from urllib.parse import quote
 
 from partita_systems.nbhd.building.build import unpacked
@@ -20,7 +20,6 @@ class SiteFiles:
 
     def __init__(self, objects: ObjectStore, space: str) -> None:
         self.objects = ObjectsBelow(objects, space)
-        self._built = lru_cache(CACHED_BUILDS)(self._read_built)
 
     def built(self, site_id: str, job_id: str) -> Mapping[str, bytes] | None:
         """The files of a build by their path; None if they are gone."""
@@ -28,6 +27,10 @@ class SiteFiles:
             return self._built(build_key(site_id, job_id))
         except KeyError:
             return None
+
+    @cached_property
+    def _built(self) -> Callable[[str], Mapping[str, bytes]]:
+        return lru_cache(CACHED_BUILDS)(self._read_built)
 
     def _read_built(self, key: str) -> Mapping[str, bytes]:
         archive = self.objects.get(key)
