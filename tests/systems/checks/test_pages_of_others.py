@@ -2,8 +2,12 @@
 
 import gzip
 import ipaddress
+import socket
+import threading
 import zlib
+from contextlib import suppress
 from decimal import Decimal
+from itertools import count
 
 import pytest
 from hypothesis import given
@@ -11,8 +15,9 @@ from hypothesis import strategies as st
 
 from partita_systems.checks.check_attributes import AvailabilityAttributes, EbayAttributes
 from partita_systems.checks.design import Check, CheckType
-from partita_systems.checks.fetching import FetchedPage, Fetcher, is_public
+from partita_systems.checks.fetching import FetchedPage, Fetcher, FetchError, is_public
 from partita_systems.checks.probes import Prober, listing_outcome, offers, page_outcome
+from tests.timing import PATIENCE
 
 SCRIPT = '<script type="application/ld+json">%s</script>'
 LISTING = SCRIPT % '{"@type": "Offer", "price": "5", "availability": "InStock"}'
@@ -75,11 +80,23 @@ def test_offer_in_a_comment_is_not_one() -> None:
         ('{"@type": "https://schema.org/Offer", "price": 7, "availability": "InStock"}', ("UP", "7")),
         ('{"@type": "Offer", "price": 7, "availability": "NotInStock"}', ("DOWN", "7")),
         (f"[{offer(9, 'InStock')}, {offer(4, 'SoldOut')}, {offer(6, 'InStock')}]", ("UP", "6")),
+        ('{"@type": "schema:Offer", "price": 7, "availability": "schema:InStock"}', ("UP", "7")),
+        ('{"@type": "Offer", "price": 7, "availability": {"@id": "https://schema.org/InStock"}}', ("UP", "7")),
+        ('{"@type": "Offer", "priceSpecification": {"price": "7"}, "availability": "InStock"}', ("UP", "7")),
+        ('{"@type": "Offer", "priceSpecification": [1, {"minPrice": 7}], "availability": "InStock"}', ("UP", "7")),
+        ('{"@type": "Offer", "price": null, "lowPrice": 7, "availability": "InStock"}', ("UP", "7")),
+        ('{"@type": "Offer", "price": -7, "availability": "InStock"}', ("UP", None)),
+        ('{"@type": "Offer", "price": {"@value": 7}, "availability": "InStock"}', ("UP", None)),
         ('{"@graph": [{"@type": "AggregateOffer", "lowPrice": 3, "availability": "InStock"}]}', ("UP", "3")),
     ],
 )
 def test_every_offer_of_a_listing_counts(json_ld: str, expected: tuple[str, str]) -> None:
     assert judged(SCRIPT % json_ld) == expected
+
+
+def test_letters_that_grow_in_lower_case_do_not_hide_an_offer() -> None:
+    assert "İ".lower() != "i"
+    assert judged("İİİ" + LISTING) == ("UP", "5")
 
 
 def test_cheapest_available_offer_decides_about_the_maximum_price() -> None:
@@ -99,6 +116,9 @@ def test_cheapest_available_offer_decides_about_the_maximum_price() -> None:
         ("가격 할인".encode("utf-16"), ""),
         ("가격 할인".encode(), "text/html; charset=unknown-42"),
         ("가격 할인".encode(), "text/html; charset=hex"),
+        ("가격 할인".encode(), "text/html; charset=punycode"),
+        ("가격 할인".encode(), "text/html; charset=IDNA"),
+        ("가격 할인".encode(), "text/html; charset=unicode-escape"),
     ],
 )
 def test_keyword_is_found_in_the_charset_of_the_page(body: bytes, content_type: str) -> None:
@@ -110,6 +130,8 @@ def test_keyword_is_found_in_the_charset_of_the_page(body: bytes, content_type: 
     "address",
     [
         "64:ff9b::7f00:1",  # NAT64 of 127.0.0.1
+        "::ffff:0:7f00:1",  # translated
+        "fec0::1",  # site-local
         "64:ff9b::a00:1",
         "64:ff9b:1::a00:1",  # the local prefix of NAT64
         "2002:7f00:1::",  # 6to4 of 127.0.0.1
@@ -145,13 +167,8 @@ class Reply:
         return piece
 
 
-class NoSocket:
-    sock = None
-
-
 def body_of(encoding: str, body: bytes, max_bytes: int = 1024 * 1024) -> bytes:
-    fetcher = Fetcher(max_bytes=max_bytes)
-    return fetcher._body(NoSocket(), Reply(encoding, body), fetcher.timer() + 100)  # type: ignore[arg-type]
+    return Fetcher(max_bytes=max_bytes)._body(Reply(encoding, body))  # type: ignore[arg-type]
 
 
 def test_compressed_bodies_are_read() -> None:
@@ -163,6 +180,32 @@ def test_compressed_bodies_are_read() -> None:
 def test_compressed_body_is_bounded_when_it_grows() -> None:
     bomb = gzip.compress(b"x" * 50_000_000)
     assert len(body_of("gzip", bomb, max_bytes=100_000)) == 100_000
+
+
+@pytest.mark.parametrize(
+    ("begin", "endless"),
+    [
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"a: b\r\n"),
+    ],
+    ids=["interim responses", "trailers"],
+)
+def test_every_read_counts_against_the_deadline(begin: bytes, endless: bytes) -> None:
+    def answer(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.sendall(begin)
+            while True:
+                connection.sendall(endless * 100)
+
+    reads = count()
+    fetcher = Fetcher(allowed=lambda address: True, seconds=PATIENCE, timer=lambda: float(next(reads)))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=answer, args=(listener,))
+        server.start()
+        with pytest.raises(FetchError, match="no answer within"):
+            fetcher.fetch(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+        server.join()
 
 
 def test_probe_that_raises_anything_is_down(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,12 @@
 """Fetching a page from an address that users enter: limited in time, size and redirects, public addresses only.
 
 The host is resolved once, its address is checked, and the connection uses the same address, so a name that resolves
-differently a moment later cannot bypass the check (DNS rebinding). Every redirect is checked in the same way.
+differently a moment later cannot bypass the check (DNS rebinding). Every redirect is checked in the same way. One
+deadline bounds all: every read waits for what is left of it, so a host that sends a byte now and then holds no thread.
 """
 
 import codecs
+import io
 import ipaddress
 import os
 import re
@@ -15,6 +17,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse
+from typing import Any
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from partita import ConfigurationError
@@ -25,10 +28,13 @@ Resolve = Callable[[str, int], list[str]]
 SETTING = "CHECKS_ALLOWED_NETWORKS"
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _CHARSET = re.compile(r"""charset\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
+# Python's own encodings, which no page has: some are slow, or fail.
+_NOT_OF_PAGES = {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"}
 _META_BYTES = 4096  # in which browsers look for a <meta>, and a few more
 _DECODERS = {"gzip": 31, "x-gzip": 31, "deflate": 47}  # window bits: gzip, or either header
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")  # leads to whatever the network's translator decides
+_TRANSLATED = ipaddress.ip_network("::ffff:0:0:0/96")  # IPv4 behind a stateless translator (RFC 7915)
 _SIX_TO_FOUR = ipaddress.ip_network("2002::/16")
 _REDIRECTS = {301, 302, 303, 307, 308}
 _CHUNK = 64 * 1024
@@ -68,9 +74,10 @@ def _codec(name: str) -> str | None:
     """The Python codec of a text encoding; None for an unknown one, or one that is not of text."""
     try:
         found = codecs.lookup(name)
-        return found.name if found._is_text_encoding else None
     except LookupError:
         return None
+    is_of_pages = found._is_text_encoding and found.name.replace("-", "_") not in _NOT_OF_PAGES
+    return found.name if is_of_pages else None
 
 
 def resolve_host(host: str, port: int) -> list[str]:
@@ -82,17 +89,18 @@ def resolve_host(host: str, port: int) -> list[str]:
 def is_public(address: Address) -> bool:
     """Whether an address is public: not private, loopback, link-local, multicast or reserved."""
     reached = _embedded(address)
-    return bool(reached.is_global and not reached.is_multicast) and address not in _LOCAL_NAT64
+    is_local = reached.is_multicast or (isinstance(reached, ipaddress.IPv6Address) and reached.is_site_local)
+    return reached.is_global and not is_local and address not in _LOCAL_NAT64
 
 
 def _embedded(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one leads to: mapped, compatible, NAT64 or 6to4; or else the address itself."""
+    """The IPv4 address that an IPv6 one leads to: mapped, compatible, translated, NAT64 or 6to4; or else itself."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     number = int(address)
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
-    if address in _NAT64 or (number >> 32 == 0 and number > 1):
+    if address in _NAT64 or address in _TRANSLATED or (number >> 32 == 0 and number > 1):
         return ipaddress.IPv4Address(number & 0xFFFFFFFF)
     if address in _SIX_TO_FOUR:
         return ipaddress.IPv4Address(number >> 80 & 0xFFFFFFFF)
@@ -111,6 +119,31 @@ def _network(text: str) -> Network:
     except ValueError:
         instead = "use networks such as 10.0.0.0/8 or fd00::/8, separated by commas"
         raise ConfigurationError(f"{SETTING}: {text!r} is not a network; {instead}") from None
+
+
+class _BoundedSocket:
+    """A connected socket whose reads end at a deadline; `http.client` reads through `makefile`."""
+
+    def __init__(self, connected: socket.socket, remaining: Callable[[], float]) -> None:
+        self._connected = connected
+        self._remaining = remaining
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_BoundedReader(self._connected, self._remaining))
+
+
+class _BoundedReader(io.RawIOBase):
+    def __init__(self, connected: socket.socket, remaining: Callable[[], float]) -> None:
+        super().__init__()
+        self._connected = connected
+        self._remaining = remaining
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._connected.settimeout(self._remaining())
+        return self._connected.recv_into(buffer)
 
 
 @dataclass(frozen=True)
@@ -149,8 +182,9 @@ class Fetcher:
                 "Accept-Encoding": "gzip, deflate",
             }
             connection.request("GET", quote(path, _UNQUOTED), headers=headers)
-            response = connection.getresponse()
-            return response.status, response.headers, self._body(connection, response, deadline)
+            with HTTPResponse(self._bounded(connection, deadline), method="GET") as response:
+                response.begin()
+                return response.status, response.headers, self._body(response)
         except TimeoutError:
             raise FetchError(f"no answer within {self.seconds:g} seconds") from None
         except (OSError, HTTPException, ValueError, zlib.error) as error:
@@ -173,14 +207,15 @@ class Fetcher:
             connection.sock = self.tls.wrap_socket(connection.sock, server_hostname=host)
         return connection
 
-    def _body(self, connection: HTTPConnection, response: HTTPResponse, deadline: float) -> bytes:
+    def _bounded(self, connection: HTTPConnection, deadline: float) -> Any:
+        return _BoundedSocket(connection.sock, lambda: self._remaining(deadline))
+
+    def _body(self, response: HTTPResponse) -> bytes:
         """The body, decompressed, of which no more than `max_bytes` are read."""
         window = _DECODERS.get(response.getheader("Content-Encoding", "").strip().lower())
         decoder = None if window is None else zlib.decompressobj(window)
         body, taken = b"", 0
         while len(body) < self.max_bytes and taken < self.max_bytes:
-            if connection.sock is not None:
-                connection.sock.settimeout(self._remaining(deadline))
             read = response.read1(min(_CHUNK, self.max_bytes - taken))
             if not read:
                 break
