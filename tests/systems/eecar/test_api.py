@@ -34,6 +34,16 @@ def test_a_match_without_a_catalogue_is_stale_after_any_change(machine: Client, 
     assert buyer.get("/matches/h").status == 404
 
 
+def test_every_listed_match_can_be_read(machine: Client, buyer: Client) -> None:
+    for query_hash, catalogue in {"motor": {"모터": 0}, "battery": {"배터리": 0}, "any": {}}.items():
+        assert machine.put(f"/matches/{query_hash}", {**MATCH, "catalogue": catalogue}).status == 200
+    assert {each["queryHash"] for each in buyer.get("/matches").json["items"]} == {"motor", "battery", "any"}
+    machine.post("/catalogues/battery/moves")
+    (listed,) = buyer.get("/matches").json["items"]
+    assert listed["queryHash"] == "motor"
+    assert buyer.get("/matches/motor").status == 200
+
+
 def test_a_catalogue_accepts_every_alias(machine: Client, buyer: Client) -> None:
     machine.post("/catalogues/battery/moves")
     seen = {word: machine.get(f"/catalogues/{word}").json["version"] for word in ("배터리", "any", "motor")}

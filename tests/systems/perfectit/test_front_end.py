@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from partita import Store
-from partita.dynamodb.requests import DescribeTable
+from partita.dynamodb.requests import DescribeTable, UpdateTable
 from partita_systems.perfectit import cards as cards_module
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.api import api
@@ -155,6 +155,25 @@ def test_other_replies_are_asked_for_again(anonymous: Client, me: Client, card: 
 def test_the_table_is_on_demand(db: Store) -> None:
     table = msgspec.to_builtins(db.backend.call(DescribeTable(table_name="perfectit-main")))
     assert "PAY_PER_REQUEST" in json.dumps(table, default=str)
+
+
+def test_the_table_can_be_switched_to_provisioned_capacity(db: Store, me: Client) -> None:
+    units = {"ReadCapacityUnits": 10, "WriteCapacityUnits": 20}
+    indexes = [
+        {"Update": {"IndexName": each.name, "ProvisionedThroughput": units}} for each in d.design.tables[0].indexes
+    ]
+    switch = {
+        "TableName": "perfectit-main",
+        "BillingMode": "PROVISIONED",
+        "ProvisionedThroughput": units,
+        "GlobalSecondaryIndexUpdates": indexes,
+    }
+    db.backend.call(msgspec.convert(switch, UpdateTable))
+    assert db.create_tables() == []
+    assert me.post("/cards", {"title": "After the switch"}).status == 201
+    table = json.dumps(msgspec.to_builtins(db.backend.call(DescribeTable(table_name="perfectit-main"))), default=str)
+    assert "PAY_PER_REQUEST" not in table
+    assert table.count('"WriteCapacityUnits": 20') == 1 + len(indexes)
 
 
 # Images

@@ -221,8 +221,13 @@ def cancel_need(service: Eecar, company_id: str, need_id: str) -> d.Need:
 
 # Matches
 
-api.expose_list("/matches", d.most_hit_matches, who=signed_in)
 api.expose_delete("/matches/{query_hash}", d.match, who=machines)
+
+
+@api.get("/matches", who=signed_in)
+def most_hit_matches(service: Eecar, limit: PageSize = 20, cursor: str | None = None) -> Page[d.MatchSummary]:
+    """List cached matches, most hits first, without those of which parts have changed since; a page may be short."""
+    return service.matches.most_hit(limit, cursor)
 
 
 @api.post("/matches", who=signed_in)

@@ -13,7 +13,7 @@ from unicodedata import normalize
 import msgspec
 from msgspec.structs import replace
 
-from partita import AlreadyExists, NotFound, Store
+from partita import AlreadyExists, NotFound, Page, Store
 from partita_systems.batched_counts import BatchedCounts
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import ANY, Category, catalogue_of
@@ -104,6 +104,15 @@ class Matches(ServiceBase):
             return None
         self._hits.add(query_hash)
         return found
+
+    def most_hit(self, limit: int, cursor: str | None = None) -> Page[d.MatchSummary]:
+        """Cached matches, most hits first, without stale ones: one Query and two BatchGetItem."""
+        page = self.db(d.most_hit_matches()).page(limit, cursor)
+        whole = [each for each in self.db.get_many([d.match(each.query_hash) for each in page.items]) if each]
+        named = {word for each in whole for word in each.catalogue}
+        current = self.catalogue_versions(map(Category, named)) if named else {}
+        fresh = {each.query_hash for each in whole if each.catalogue.items() <= current.items()}
+        return Page([each for each in page.items if each.query_hash in fresh], page.cursor)
 
     def _is_stale(self, match: d.Match) -> bool:
         versions = match.catalogue
