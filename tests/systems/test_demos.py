@@ -58,7 +58,7 @@ def test_demo_shows_what_the_system_did_and_can_be_prepared_again(name: str) -> 
         assert EXPECTED[name] in (demo.sight(db, ADDRESS) or "")
 
 
-BATTERY_WANTED = "가정용 에너지 저장 장치에 쓸 중고 배터리"
+BATTERY_WANTED = "가정용 에너지 저장 장치에 쓸 배터리"
 
 
 @pytest.mark.parametrize("seed", [1, 2])

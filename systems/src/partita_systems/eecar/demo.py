@@ -9,7 +9,7 @@ from partita_systems.eecar.consumers import catalogue
 from partita_systems.eecar.matching import Wanted
 from partita_systems.eecar.service import Eecar
 
-QUERY = "가정용 에너지 저장 장치에 쓸 중고 배터리"
+QUERY = "가정용 에너지 저장 장치에 쓸 배터리"
 
 
 def prepare(db: Store, address: str) -> None:
