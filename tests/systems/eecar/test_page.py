@@ -9,6 +9,7 @@ import pytest
 from partita import Store
 from partita.cli.design import system_page
 from partita.describe.design_page import page
+from partita_systems import eecar
 from partita_systems.eecar import design as d
 from partita_systems.eecar import system
 from partita_systems.eecar.categories import Category
@@ -16,7 +17,7 @@ from partita_systems.eecar.service import Eecar
 from tests.store.clocks import Clock
 from tests.systems.eecar.conftest import MAKER, SELLER, a_match, a_need, a_part, a_proposal, a_spec, a_usage, a_watch
 
-PAGE = Path(d.__file__).with_name("page.md").read_text(encoding="utf-8")
+PAGE = Path(eecar.__file__).with_name("page.md").read_text(encoding="utf-8")
 CELLS = 4
 CENT = 0.01
 READ, WRITE = 0.125, 0.625  # USD per million units
