@@ -146,6 +146,12 @@ def test_vector_of_another_length_says_which_dimensions_to_use(service: StubServ
         remote.embed_one("a")
 
 
+def test_vector_of_numbers_beyond_32_bits_is_no_reply(service: StubService) -> None:
+    service.answer = lambda _: (200, {"data": [{"index": 0, "embedding": [1e300, 0.0, 0.0, 0.0]}]})
+    with embedder(service, retries=0) as remote, pytest.raises(NoReply, match="not finite 32-bit floats"):
+        remote.embed_one("a")
+
+
 def test_service_that_is_not_there_is_no_reply(service: StubService, pauses: list[float]) -> None:
     with HttpEmbedder("http://127.0.0.1:1/v1", "m", 4, retries=1) as remote, pytest.raises(NoReply, match=r"127\.0"):
         remote.embed_one("a")
@@ -171,6 +177,8 @@ def test_slow_service_ends_at_the_timeout() -> None:
     ("url", "settings", "message"),
     [
         ("api.example.com", {}, "use http://"),
+        ("http://", {}, "use http://"),
+        ("https:///v1", {}, "use http://"),
         ("http://x", {"retries": -1}, "retries=-1"),
         ("http://x", {"read_timeout": 0}, "read_timeout=0"),
         ("http://x", {"batch_size": 0}, "batch_size=0"),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita import ConfigurationError, EmbeddingModelMismatch, InvalidValue
-from partita.embeddings import Embedding, Glossary, OfflineEmbedder
+from partita.embeddings import Embedding, Glossary, OfflineEmbedder, spelling
 from partita.embeddings.glossary import MAX_TERM, pieces_in, terms_in
 from partita.embeddings.spelling import edits
 from partita.embeddings.text_features import features_of
@@ -79,6 +79,23 @@ def test_composed_and_decomposed_hangul_are_the_same() -> None:
 def test_title_weighs_more_than_the_lines_after_it() -> None:
     query = "와이퍼 모터"
     assert similarity(query, "와이퍼 모터\n배터리 셀") > similarity(query, "배터리 셀\n와이퍼 모터")
+
+
+def test_long_runs_of_letters_are_compared_with_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+
+    def edits(one: str, _: str) -> int:
+        compared.append(one)
+        return 99
+
+    monkeypatch.setattr(spelling, "edits", edits)
+    embedder = OfflineEmbedder()
+    for text in ("배" * 1000, "inverter" * 100, "배터리" * 300):
+        embedder.embed_one(text)
+    assert compared == []
+    embedder.embed_one("invertor " * 3)
+    assert set(compared) == {"invertor"}
+    assert len(compared) < 100
 
 
 def test_text_without_features_has_a_vector_of_zeros() -> None:

@@ -63,9 +63,10 @@ class Embedder(ABC):
                     f"{self.model}: the vectors have {len(vector)} dimensions, not {self.dimensions}; "
                     f"use dimensions={len(vector)}"
                 )
-            if not all(map(math.isfinite, vector)):
-                raise NoReply(self.model, "a vector has numbers that are not finite", perhaps_executed=True)
-        return [Embedding(as_float32(vector), self.model) for vector in found]
+        singles = [as_float32(vector) for vector in found]
+        if not all(math.isfinite(number) for vector in singles for number in vector):
+            raise NoReply(self.model, "a vector has numbers that are not finite 32-bit floats", perhaps_executed=True)
+        return [Embedding(vector, self.model) for vector in singles]
 
     def close(self) -> None:  # noqa: B027 - most have nothing to close
         """Closes connections and files."""

@@ -98,6 +98,11 @@ class Glossary:
         return self._concepts.get(term, ())
 
     @cached_property
+    def beginnings(self) -> frozenset[str]:
+        """The first two letters of each term."""
+        return frozenset(term[:2] for term in self._concepts)
+
+    @cached_property
     def longest(self) -> int:
         return max(map(len, self._concepts), default=0)
 
@@ -159,9 +164,12 @@ def pieces_in(text: str, glossary: Glossary) -> Iterator[TextPiece]:
     ['heet', 'heatpump']
     """
     tokens = []
+    corrections: dict[str, str | None] = {}
     for found in _TOKEN.finditer(text):
         token = found[0].replace(".", "")
-        meant = glossary.correction(token) if token.isascii() else None
+        if token not in corrections:
+            corrections[token] = glossary.correction(token) if token.isascii() else None
+        meant = corrections[token]
         if meant is not None:
             yield TextPiece(token, ())
         tokens.append(meant or token)
@@ -211,6 +219,8 @@ class _Scan:
 
     def term_at(self, at: int, is_start: bool) -> str:
         """The longest term that begins here; empty if none does."""
+        if self.whole[at : at + 2] not in self.glossary.beginnings and self.whole[at] not in self.glossary.beginnings:
+            return ""
         for end in range(min(at + self.glossary.longest + 2, len(self.whole)), at, -1):
             term = self.whole[at:end]
             known = self.glossary.concepts(term)

@@ -1,5 +1,6 @@
 """Embeddings of any service that answers `POST .../embeddings` as OpenAI's does, such as vLLM, Ollama or LocalAI."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,7 +55,7 @@ class HttpEmbedder(Embedder):
         retries: int = 4,
     ) -> None:
         check_settings(_RULES, {name: value for name, value in locals().items() if name in _RULES})
-        if not url.startswith(("http://", "https://")):
+        if not re.match("https?://[^/?#]", url):
             raise ConfigurationError(f"url={url!r} is not valid; use http://... or https://..., up to /embeddings")
         self.model = f"{model}/{dimensions}"
         self.dimensions = dimensions

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from partita.embeddings.jamo import letters_of
 
 _ONE_EDIT, _TWO_EDITS = 4, 9  # from so many letters on
+_MOST_EDITS = 2
 
 
 class Spelling:
@@ -12,9 +13,11 @@ class Spelling:
 
     def __init__(self, words: Iterable[str]) -> None:
         self._words: dict[str, list[tuple[str, str]]] = {}
+        self._longest = 0
         for word in words:
             letters = letters_of(word)
             if len(letters) >= _ONE_EDIT:
+                self._longest = max(self._longest, len(letters))
                 for end in _ends(letters):
                     self._words.setdefault(end, []).append((word, letters))
 
@@ -26,13 +29,14 @@ class Spelling:
         ['인버터', 'inverter', 'contactor', 'leaf', None, None]
         """
         letters = letters_of(word)
-        if len(letters) < _ONE_EDIT:
+        if not _ONE_EDIT <= len(letters) <= self._longest + _MOST_EDITS:
             return None
         candidates = {found for end in _ends(letters) for found in self._words.get(end, ())}
         near = sorted(
             (distance, known)
             for known, known_letters in candidates
-            if (distance := edits(letters, known_letters)) <= _allowed_edits(letters, known_letters)
+            if abs(len(letters) - len(known_letters)) <= _MOST_EDITS
+            and (distance := edits(letters, known_letters)) <= _allowed_edits(letters, known_letters)
         )
         if not near or (len(near) > 1 and near[0][0] == near[1][0]):
             return None
