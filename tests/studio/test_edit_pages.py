@@ -79,6 +79,23 @@ def test_item_that_has_changed_meanwhile_is_not_overwritten(client: StudioClient
     assert len(client.view("/studio/shop/staged")["edits"]) == 2
 
 
+def test_second_edit_of_an_item_becomes_one_with_the_first(client: StudioClient, db: Store) -> None:
+    fields = _form(client, "edit", key=KEY)
+    _stage(client, {**fields, "field.note": "first", "field.total": "1"})
+    shown = _ids(client)
+    _stage(client, {**fields, "field.total": "2", "field.paid": "true"})
+    (staged,) = client.view("/studio/shop/staged")["edits"]
+    assert {each["name"]: each["after"] for each in staged["differences"]} == {
+        "note": "first",
+        "total": 2,
+        "paid": True,
+    }
+    assert client.post("/studio/shop/commit", edits=",".join(shown)).status == 409  # a tab that shows the first alone
+    assert commit(client).status == 303
+    stored = db.one(order("c1", NOON, "o0"))
+    assert (stored.note, stored.total, stored.paid) == ("first", 2, True)
+
+
 def test_version_of_an_entity_fences_the_edit(client: StudioClient, db: Store) -> None:
     fields = _form(client, "edit", key=OWNER_KEY)
     _stage(client, {**fields, "field.name": "mine"})

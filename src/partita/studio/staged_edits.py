@@ -63,8 +63,20 @@ class StagedEdits:
             return dict(self._edits)
 
     def add(self, edit: StagedEdit) -> None:
-        """Stages an edit; InvalidValue where there are too many."""
+        """Stages an edit; InvalidValue where there are too many.
+
+        A second change of the same state of an entity becomes one with the first, under a new id: what a page has shown
+        under the old one is not what would be written.
+        """
         with self._lock:
+            for number, earlier in self._edits.items():
+                if earlier.kind == edit.kind == "change" and (earlier.entity, earlier.before) == (
+                    edit.entity,
+                    edit.before,
+                ):
+                    edit = _merged(earlier, edit)
+                    del self._edits[number]
+                    break
             if len(self._edits) >= MAX_EDITS:
                 raise InvalidInput(f"{MAX_EDITS} edits are staged already; commit or discard them first")
             self._last += 1
@@ -95,6 +107,14 @@ class StagedEdits:
         with self._lock:
             for each in ids:
                 self._edits.pop(each, None)
+
+
+def _merged(first: StagedEdit, second: StagedEdit) -> StagedEdit:
+    """Both changes of one state as one; where both change an attribute, the second one counts."""
+    before, after = second.before or {}, second.after or {}
+    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    kept = {name: value for name, value in (first.after or {}).items() if name not in changed}
+    return StagedEdit(first.entity, first.before, kept | {name: after[name] for name in after if name in changed})
 
 
 def model_named(design: Design, name: str) -> Model | None:
