@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -93,7 +94,7 @@ def test_second_edit_of_an_item_becomes_one_with_the_first(client: StudioClient,
     assert client.post("/studio/shop/commit", edits=",".join(shown)).status == 409  # a tab that shows the first alone
     assert commit(client).status == 303
     stored = db.one(order("c1", NOON, "o0"))
-    assert (stored.note, stored.total, stored.paid) == ("first", 2, True)
+    assert (stored.note, stored.total, stored.paid) == ("first", Decimal(2), True)
 
 
 def test_version_of_an_entity_fences_the_edit(client: StudioClient, db: Store) -> None:
