@@ -1,5 +1,7 @@
 """A plan predicts the write units that its application uses."""
 
+from datetime import timedelta
+from random import Random
 from typing import Any
 
 import pytest
@@ -8,8 +10,10 @@ from partita import Store, apply_design, connect, plan_migration
 from partita.dynamodb.backend import Backend
 from partita.dynamodb.operations import ITEM_WRITES
 from partita.dynamodb.requests import Request
+from partita.store import design_watch
 from tests.evolution.shop import first, second
 from tests.evolution.test_apply import filled
+from tests.evolution.test_random_changes import FEATURES, Version, next_stages
 
 
 class MeteredBackend:
@@ -42,3 +46,26 @@ def test_predicted_write_units_are_within_ten_percent(unique: bool) -> None:
         metered = MeteredBackend(backend)
         apply_design(Store(metered, new.design))
         assert plan.write_units == pytest.approx(metered.units, rel=0.1)
+
+
+def test_predicted_write_units_of_any_change_are_within_ten_percent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of what is dropped: keys are removed from an index that still exists, and guards are deleted."""
+    monkeypatch.setattr(design_watch, "CHECK_EVERY", timedelta(0))
+    random = Random(1)
+    stages, features = (0, 0), frozenset({"count"})
+    with connect("memory:") as backend:
+        version = Version(features)
+        db = Store(backend, version.design)
+        db.create_tables()
+        for customer in ("a", "b", "c"):
+            db.create(version.customer(customer=customer, email=customer))
+            for order in range(5):
+                db.create(version.new_order(customer, f"o{order}", random.randrange(5), random.randrange(1, 6)))
+        for _ in range(20):
+            features ^= frozenset(random.sample(FEATURES, 2))
+            stages = next_stages(stages, random)
+            version = Version(features, stages)
+            plan = plan_migration(Store(backend, version.design), exact=True)
+            metered = MeteredBackend(backend)
+            apply_design(Store(metered, version.design))
+            assert plan.write_units == pytest.approx(metered.units, rel=0.1), (version, plan.steps)

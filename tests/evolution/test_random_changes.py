@@ -277,7 +277,7 @@ class SharedBackend:
         self._new.close()
 
 
-def _next_stages(stages: tuple[int, int], random: Random) -> tuple[int, int]:
+def next_stages(stages: tuple[int, int], random: Random) -> tuple[int, int]:
     """Each migration goes one stage on, or none."""
     label, grams = (min(3, each + random.randrange(2)) for each in stages)
     return label, grams
@@ -352,7 +352,7 @@ def test_data_equals_data_built_with_the_new_design(seed: int, monkeypatch: pyte
         first.close()
         for _ in range(4):
             features ^= frozenset(random.sample(FEATURES, random.randrange(1, 3)))
-            following = Version(features, _next_stages(version.stages, random))
+            following = Version(features, next_stages(version.stages, random))
             if random.random() < 0.7 or abandon(backend, version, following, random, expected):
                 shared = SharedBackend(backend, version, following, random, expected)
                 apply_design(Store(shared, following.design, sleep=shared.wait))

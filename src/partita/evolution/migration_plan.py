@@ -144,6 +144,7 @@ def _steps(surveyed: Survey) -> Iterator[PlanStep]:
         "counters": "count {entity} for {name}",
         "counter values": "set {entity}.{name}",
         "guards": "create the guards of {entity}.{name}",
+        "dropped guards": "delete the guards of {entity}.{name}, which is not unique any more",
         "TTL": "set the TTL of {entity}",
         "re-key": "move {entity} to its new key",
         "attributes": "convert or fill in {entity}.{name}",

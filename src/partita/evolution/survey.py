@@ -11,9 +11,10 @@ from partita.design.tables import Table
 from partita.dynamodb.canonical import ItemIdentity, item_size
 from partita.dynamodb.shapes import TableDescription
 from partita.dynamodb.values import Item
-from partita.evolution.costs import change_units, read_units_of_scan
+from partita.evolution.costs import BilledTable, billed_table, change_units, read_units_of_scan
 from partita.evolution.counter_results import counters_of
 from partita.evolution.evolution_store import EvolutionStore
+from partita.evolution.guards import unique_value_of, unique_values
 from partita.evolution.item_work import ItemWork, WorkKind
 from partita.evolution.page_writes import transactions_of
 from partita.evolution.pages import PageItem, Removed, ScannedPage, fetch_page, scan_request
@@ -101,8 +102,9 @@ def _survey_tables(
         whole = exact or count <= SAMPLE
         before = result.read
         found = Survey()
+        billed = billed_table(table, description)
         for page in _pages(db, removed, table, whole=whole):
-            _add_page(found, db.design, table, page, holders)
+            _add_page(found, db.design, billed, page, holders)
             progress(before + found.read)
         factor = 1.0 if whole or not found.read else max(1.0, count / found.read)
         _merge(result, found, factor)
@@ -151,7 +153,8 @@ def _merge(into: Survey, found: Survey, factor: float) -> None:
             into.example(kind, text)
 
 
-def _add_page(result: Survey, design: Design, table: Table, page: ScannedPage, holders: "UniqueValues") -> None:
+def _add_page(result: Survey, design: Design, table: BilledTable, page: ScannedPage, holders: "UniqueValues") -> None:
+    uniques = unique_values(design)
     for each in page.items:
         result.read += 1
         result.items += 1
@@ -164,13 +167,25 @@ def _add_page(result: Survey, design: Design, table: Table, page: ScannedPage, h
             result.example("unexplained", each.name)
         elif each.is_expired:
             result.expired += 1
+        elif each.is_guard and unique_value_of(each, uniques) is None:
+            _add_guard(result, table, each)
         holders.add(each)
         _add_counters(result, design, table, each)
     for group in transactions_of([each for each in page.items if each.work is not None]):
         _add_group(result, table, group)
 
 
-def _add_counters(result: Survey, design: Design, table: Table, each: PageItem) -> None:
+def _add_guard(result: Survey, table: BilledTable, each: PageItem) -> None:
+    """Adds the deletion of a guard of a value that is not unique any more."""
+    _, entity, name, *_ = [*key_text(each.key).split("#"), "", ""]
+    units = change_units(table, each.item, None, in_transaction=False)
+    found = result.work.setdefault((entity, "dropped guards", name), WorkTotal())
+    found.items += 1
+    found.units += units
+    result.units += units
+
+
+def _add_counters(result: Survey, design: Design, table: BilledTable, each: PageItem) -> None:
     """Adds the writes that set the counters of an owner, and remove their tallies afterwards."""
     build = design.data.build
     if build is None or each.model is None or each.is_guard:
@@ -187,7 +202,7 @@ def _add_counters(result: Survey, design: Design, table: Table, each: PageItem) 
         result.units += units
 
 
-def _add_group(result: Survey, table: Table, group: list[PageItem]) -> None:
+def _add_group(result: Survey, table: BilledTable, group: list[PageItem]) -> None:
     """Adds the work of items that are written together; a parent is written once for all of them."""
     in_transaction = len(group) > 1 or not _work(group[0]).is_alone
     parents: set[ItemIdentity] = set()
@@ -204,18 +219,19 @@ def _add_group(result: Survey, table: Table, group: list[PageItem]) -> None:
 
 
 def _units(
-    table: Table, each: PageItem, work: ItemWork, parents: set[ItemIdentity], *, in_transaction: bool
+    table: BilledTable, each: PageItem, work: ItemWork, parents: set[ItemIdentity], *, in_transaction: bool
 ) -> tuple[float, float]:
     """The units of an item's own write, with that of removing its mark, and those of other items."""
     after = dict(work.stored.wanted)
     if WorkKind.REKEY in work.kinds:
         own = change_units(table, each.item, None, in_transaction=True)
-        own += change_units(table, None, after, in_transaction=True)
+        marked = next(action.item or {} for action in work.actions if action.kind == "put" and action.own)
+        own += change_units(table, None, marked, in_transaction=True)
     else:
         marked = _after(each.item, work.actions[0])
         own = change_units(table, each.item, marked, in_transaction=in_transaction)
-        if COUNTED in marked:
-            own += change_units(table, marked, after, in_transaction=False)
+    if COUNTED in marked:
+        own += change_units(table, marked, after, in_transaction=False)
     others = 0.0
     for action in work.actions:
         if not action.own and action.identity not in parents:
