@@ -26,7 +26,7 @@ from partita.evolution.evolution_store import evolution_store
 from partita.evolution.guards import OrphanedGuards, unique_values
 from partita.evolution.leftover_items import remove_leftovers
 from partita.evolution.page_writes import PageResult, do_page
-from partita.evolution.pages import Removed, ScannedPage, fetch_page, scan_request
+from partita.evolution.pages import Removed, ScannedPage, fetch_page, page_limit, scan_request
 from partita.evolution.programs import ObservedPrograms
 from partita.evolution.table_changes import TableWait, change_tables, drop_indexes
 from partita.evolution.targets import Target, design_facts, target_of
@@ -46,9 +46,6 @@ from partita.store.store import Store
 LEASE = timedelta(seconds=30)
 PASSES = 20
 RECOUNTS = 3
-PAGE = 200
-SLICE = 0.05
-"""Seconds of a page at the rate that is asked for: a short piece of work lets other requests pass."""
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -130,7 +127,7 @@ class _Application:
         self.records = evolution_store(db, record_design())
         self._progress = progress
         self._rate = items_per_second
-        self._page_limit = PAGE if items_per_second is None else max(1, min(PAGE, int(items_per_second * SLICE)))
+        self._page_limit = page_limit(items_per_second)
         self._patience = patience
         self._table_patience = table_patience
         self._counting = counting

@@ -17,14 +17,14 @@ import msgspec
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.values import Item
 from partita.errors import MigrationBlocked
-from partita.evolution.apply import PAGE, SLICE, count_again
+from partita.evolution.apply import count_again
 from partita.evolution.counter_results import CounterTotals
 from partita.evolution.evolution_store import evolution_store
 from partita.evolution.guards import OrphanedGuards, unique_value_of, unique_values
 from partita.evolution.item_work import WorkKind, leftovers
 from partita.evolution.leftover_items import delete_if_unchanged, remove_leftovers
 from partita.evolution.page_writes import PageResult, do_page
-from partita.evolution.pages import PageItem, ScannedPage, fetch_one_item, fetch_page, scan_request
+from partita.evolution.pages import PageItem, ScannedPage, fetch_one_item, fetch_page, page_limit, scan_request
 from partita.evolution.table_changes import actual_tables, describe, unfinished_parts
 from partita.evolution.targets import design_facts
 from partita.plan.design import CounterBuild, Design
@@ -167,7 +167,7 @@ class _Doctor:
 
     def _pages(self) -> Iterator[ScannedPage]:
         self.found.items = 0
-        limit = PAGE if self._rate is None else max(1, min(PAGE, int(self._rate * SLICE)))
+        limit = page_limit(self._rate)
         for table in self.db.design.tables:
             start: Item | None = None
             while True:

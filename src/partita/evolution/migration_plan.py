@@ -6,6 +6,7 @@ import msgspec
 
 from partita.evolution.costs import prices
 from partita.evolution.evolution_store import EvolutionStore, evolution_store
+from partita.evolution.pages import page_limit
 from partita.evolution.programs import ObservedPrograms
 from partita.evolution.survey import Survey, survey
 from partita.evolution.table_changes import (
@@ -112,9 +113,10 @@ def _table_changes(db: EvolutionStore) -> tuple[list[str], list[str]]:
 def _plan(
     target: Target, surveyed: Survey, tables: list[str], blocked: list[str], programs: list[str]
 ) -> MigrationPlan:
-    passes = 3 if target.design.data.build is None else 5
+    verifying = 3 if any(model.old_keys for model in target.design.models) else 2
+    passes = verifying + (1 if target.design.data.build is None else 3)
     steps = list(_steps(surveyed))
-    reads = surveyed.read_units * passes if steps else 0.0
+    reads = _read_units(surveyed, passes, verifying) if steps else 0.0
     changes = [str(each) for each in target.differences]
     return MigrationPlan(
         design=target.design.name,
@@ -136,6 +138,12 @@ def _plan(
         seconds=round(surveyed.items * passes / ITEMS_PER_SECOND, 1) if steps else 0.0,
         affects=_effect(target, changes),
     )
+
+
+def _read_units(surveyed: Survey, passes: int, verifying: int) -> float:
+    """The units of all passes: the items, the guards that they want, the owners of guards, and keys to move to."""
+    guards = surveyed.guarded * passes + max(surveyed.guards, surveyed.guarded) * verifying
+    return round(surveyed.scan_units(page_limit(ITEMS_PER_SECOND)) * passes + guards + surveyed.moved, 1)
 
 
 def _steps(surveyed: Survey) -> Iterator[PlanStep]:

@@ -34,6 +34,15 @@ from partita.store.retries import send_idempotent
 Removed = Mapping[str, frozenset[str]]
 """By entity, the attributes of the earlier design that it no longer has."""
 
+PAGE = 200
+SLICE = 0.05
+"""Seconds of a page at the rate that is asked for: a short piece of work lets other requests pass."""
+
+
+def page_limit(items_per_second: float | None) -> int:
+    """How many items are read at a time, at a rate."""
+    return PAGE if items_per_second is None else max(1, min(PAGE, int(items_per_second * SLICE)))
+
 
 class PageItem(msgspec.Struct, frozen=True):
     """One item of a page: its entity and what it needs, or why it cannot be judged."""

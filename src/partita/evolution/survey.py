@@ -1,5 +1,6 @@
 """A survey of stored data: how many items need which work, and what it costs, from a sample or from all items."""
 
+import math
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -48,16 +49,20 @@ class Survey(msgspec.Struct):
     work: dict[Place, WorkTotal] = msgspec.field(default_factory=dict)
     units: float = 0.0
     written: float = 0.0
+    moved: float = 0.0
+    guards: float = 0.0
+    guarded: float = 0.0
     unexplained: float = 0.0
     unreadable: float = 0.0
     expired: float = 0.0
     examples: dict[str, list[str]] = msgspec.field(default_factory=dict)
     conflicts: list[str] = msgspec.field(default_factory=list)
 
-    @property
-    def read_units(self) -> float:
-        """The units of one pass over the data."""
-        return read_units_of_scan(int(self.bytes))
+    def scan_units(self, page: int) -> float:
+        """The units of one pass over the data, in pages of some items: each is rounded up."""
+        if not self.items:
+            return 0.0
+        return math.ceil(self.items / page) * read_units_of_scan(int(page * self.bytes / self.items))
 
     def example(self, kind: str, text: str) -> None:
         several = self.examples.setdefault(kind, [])
@@ -142,7 +147,18 @@ def _page(db: EvolutionStore, removed: Removed, table: Table, request: Any) -> S
 
 def _merge(into: Survey, found: Survey, factor: float) -> None:
     into.read += found.read
-    for name in ("items", "bytes", "units", "written", "unexplained", "unreadable", "expired"):
+    for name in (
+        "items",
+        "bytes",
+        "units",
+        "written",
+        "moved",
+        "guards",
+        "guarded",
+        "unexplained",
+        "unreadable",
+        "expired",
+    ):
         setattr(into, name, getattr(into, name) + getattr(found, name) * factor)
     for place, each in found.work.items():
         known = into.work.setdefault(place, WorkTotal())
@@ -169,6 +185,9 @@ def _add_page(result: Survey, design: Design, table: BilledTable, page: ScannedP
             result.expired += 1
         elif each.is_guard and unique_value_of(each, uniques) is None:
             _add_guard(result, table, each)
+        result.guards += each.is_guard
+        result.guarded += 0 if each.effects is None else len(each.effects.guards)
+        result.moved += each.work is not None and WorkKind.REKEY in each.work.kinds
         holders.add(each)
         _add_counters(result, design, table, each)
     for group in transactions_of([each for each in page.items if each.work is not None]):
