@@ -354,6 +354,22 @@ def test_model_whose_vectors_fit_nowhere_is_rejected() -> None:
         declared(OLD, three)
 
 
+def test_model_with_a_long_name_has_a_consumer_of_its_own(db: Store) -> None:
+    one, other = WordModel("m" * 200 + "1"), WordModel("m" * 200 + "2")
+    both = declared(one, other)
+    names = [each.name for each in both.consumers]
+    assert len(set(names)) == 2
+    assert max(map(len, names)) <= 100
+    settle(db, *both.consumers)
+    assert migrate(db, both) == other.model
+
+
+@pytest.mark.parametrize("name", ["", " ", "n" * 51])
+def test_name_that_is_not_valid_is_rejected(name: str) -> None:
+    with pytest.raises(DesignError, match="not a valid name; use 1 to 50 characters"):
+        Embeddings(name, Meaning, embedder=OLD)
+
+
 def test_key_without_the_model_is_rejected() -> None:
     with pytest.raises(DesignError, match="its key does not contain 'model'"):
         Embeddings("parts", Part, embedder=OLD)

@@ -29,6 +29,7 @@ F = TypeVar("F")
 AnyChange = TypeVar("AnyChange")
 Outcome = TypeVar("Outcome", None, Awaitable[None])
 
+MAX_NAME = 100  # characters
 MAX_PARALLEL = 25  # as many changes as are committed together
 
 Start = Literal["oldest", "now", "scan"]
@@ -85,8 +86,10 @@ class Consumer:
         after_failure: AfterFailure = "continue",
     ) -> None:
         given: object = name
-        if not isinstance(given, str) or not given.strip() or len(given) > 100:
-            raise DesignError("Consumer", f"{name!r} is not a valid name", "use a text of at most 100 characters")
+        if not isinstance(given, str) or not given.strip() or len(given) > MAX_NAME:
+            raise DesignError(
+                "Consumer", f"{name!r} is not a valid name", f"use a text of at most {MAX_NAME} characters"
+            )
         if after_failure not in ("continue", "hold"):
             wrong = f"after_failure={after_failure!r} is not valid"
             raise DesignError(f"Consumer {name}", wrong, 'use "continue" or "hold"')

@@ -15,11 +15,12 @@ import asyncio
 import inspect
 import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 from weakref import WeakKeyDictionary
 
 from partita.consumers import state
-from partita.consumers.consumer import Consumer
+from partita.consumers.consumer import MAX_NAME, Consumer
 from partita.consumers.consumer_group import ConsumerGroup
 from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.entity_changes import Change
@@ -122,6 +123,9 @@ class Embeddings(ConsumerGroup):
     ) -> None:
         self.name = name
         where = f"Embeddings {name}"
+        given: object = name
+        if not isinstance(given, str) or not given.strip() or len(given) > MAX_NAME // 2:
+            raise DesignError("Embeddings", f"{name!r} is not a valid name", f"use 1 to {MAX_NAME // 2} characters")
         if not entities:
             raise DesignError(where, "it has no entity", "pass the entity that holds the vectors")
         for each in entities:
@@ -151,8 +155,12 @@ class Embeddings(ConsumerGroup):
         return self._consumers[model]
 
     def consumer_name(self, model: str) -> str:
-        """The name of the consumer of a model, declared or not."""
-        return f"{self.name} {model}"
+        """The name of the consumer of a model, declared or not; some services have long names for theirs."""
+        name = f"{self.name} {model}"
+        if len(name) <= MAX_NAME:
+            return name
+        digest = blake2b(name.encode(), digest_size=8).hexdigest()
+        return f"{name[: MAX_NAME - len(digest) - 1]} {digest}"
 
     def vectors(self, db: Store) -> Iterator[Any]:
         """The stored vectors of all models, by a scan."""
