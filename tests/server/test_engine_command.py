@@ -340,7 +340,9 @@ def raw_deflate(body: bytes) -> bytes:
         ("identity", b"{}"),
         ("deflate, gzip", gzip.compress(zlib.compress(b"{}"), mtime=0)),
         ("gzip, identity, gzip", gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0)),
+        ("deflate\r\nContent-Encoding: gzip", gzip.compress(zlib.compress(b"{}"), mtime=0)),
         ("gzip", gzip.compress(b"{}" + b" " * 5_000_000, mtime=0)),
+        ("gzip", gzip.compress(b"{", mtime=0) + gzip.compress(b"}", mtime=0) + b"other bytes"),
     ],
 )
 def test_compressed_request_is_decompressed(spoken: str, encoding: str, body: bytes) -> None:
@@ -354,6 +356,8 @@ def test_compressed_request_is_decompressed(spoken: str, encoding: str, body: by
         ("deflate", b"{}"),
         ("gzip, deflate", gzip.compress(zlib.compress(b"{}"), mtime=0)),
         (", ".join(["gzip"] * 5), b"{}"),
+        ("gzip", gzip.compress(b"{}", mtime=0) + gzip.compress(b"", mtime=0)[:-1]),
+        ("gzip", gzip.compress(b"{}", mtime=0) + gzip.compress(b"", mtime=0) * 1000),
     ],
 )
 def test_body_of_another_encoding_is_rejected(spoken: str, encoding: str, body: bytes) -> None:
@@ -375,6 +379,19 @@ def test_body_of_another_encoding_is_rejected(spoken: str, encoding: str, body: 
 )
 def test_every_reply_has_a_date(spoken: str, sent: bytes) -> None:
     assert parsedate_to_datetime(exchange(spoken, sent).headers["date"]).tzinfo is not None
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "status"),
+    [
+        ("http://evil.example/", "localhost", 421),
+        ("http://localhost@evil.example/", "localhost", 421),
+        ("http://127.0.0.1:8000/", "evil.example", 200),
+    ],
+)
+def test_host_in_a_whole_url_takes_the_place_of_the_header(spoken: str, url: str, host: str, status: int) -> None:
+    sent = request("ListTables", b"{}").replace(b"POST / ", f"POST {url} ".encode(), 1)
+    assert exchange(spoken, sent.replace(b"Host: localhost", f"Host: {host}".encode(), 1)).status == status
 
 
 def test_request_of_a_disconnected_client_is_not_executed(spoken: str) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import zlib
+from collections.abc import Sequence
 
 from partita.dynamodb.exceptions import SerializationException
 from partita.errors import PartitaError
@@ -9,7 +10,9 @@ from partita.http.asgi import Receive
 
 BODY_SECONDS = 30.0
 MAX_ENCODINGS = 4  # of one body, one around the other
+MAX_MEMBERS = 10  # of one gzip file, one behind the other (RFC 1952, 2.2)
 
+_GZIP_MAGIC = b"\x1f\x8b"
 _GZIP, _ZLIB, _RAW = 31, 15, -15  # zlib's window bits for each format
 ENCODINGS = {b"gzip": (_GZIP,), b"x-gzip": (_GZIP,), b"deflate": (_ZLIB, _RAW)}
 """The formats of each Content-Encoding; some clients send deflate without zlib's header (RFC 9110, 8.4.1.2)."""
@@ -25,6 +28,18 @@ class UnknownEncoding(SerializationException):
 
 class ClientDisconnected(PartitaError):
     """The client has gone before its request was complete."""
+
+
+def header_map(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """The last header of each name; those of Content-Encoding together, which are one list (RFC 9110, 5.3).
+
+    >>> header_map([(b"content-encoding", b"deflate"), (b"content-encoding", b"gzip")])
+    {b'content-encoding': b'deflate, gzip'}
+    """
+    found = dict(headers)
+    if b"content-encoding" in found:
+        found[b"content-encoding"] = b", ".join(value for name, value in headers if name == b"content-encoding")
+    return found
 
 
 async def read_body(receive: Receive, headers: dict[bytes, bytes], maximum: int) -> bytes:
@@ -79,13 +94,34 @@ def decompressed(body: bytes, encodings: list[bytes], maximum: int) -> bytes:
 
 def _decompressed(body: bytes, name: bytes, maximum: int) -> bytes:
     for window_bits in ENCODINGS[name]:
-        decompressor = zlib.decompressobj(wbits=window_bits)
-        try:
-            plain = decompressor.decompress(body, maximum + 1)
-        except zlib.error:
-            continue
-        if len(plain) > maximum:
-            raise BodyTooLarge
-        if decompressor.eof:
-            return plain
+        plain, rest = _decompressed_member(body, window_bits, maximum)
+        if plain is not None:
+            return plain + _further_members(rest, maximum - len(plain)) if window_bits == _GZIP and rest else plain
     raise SerializationException(f"The request body is not {name.decode()}")
+
+
+def _decompressed_member(body: bytes, window_bits: int, maximum: int) -> tuple[bytes | None, bytes]:
+    """What the body decompresses to, or None where it has another format, and the bytes behind it."""
+    decompressor = zlib.decompressobj(wbits=window_bits)
+    try:
+        plain = decompressor.decompress(body, maximum + 1)
+    except zlib.error:
+        return None, b""
+    if len(plain) > maximum:
+        raise BodyTooLarge
+    return (plain, decompressor.unused_data) if decompressor.eof else (None, b"")
+
+
+def _further_members(rest: bytes, maximum: int) -> bytes:
+    """The members of a gzip file behind the first one; other bytes behind a member are ignored, as Java does."""
+    found = bytearray()
+    for _ in range(MAX_MEMBERS - 1):
+        if not rest.startswith(_GZIP_MAGIC):
+            return bytes(found)
+        plain, rest = _decompressed_member(rest, _GZIP, maximum - len(found))
+        if plain is None:
+            raise SerializationException("The request body is not gzip")
+        found += plain
+    if rest.startswith(_GZIP_MAGIC):
+        raise SerializationException(f"The request body has more than {MAX_MEMBERS} gzip members")
+    return bytes(found)

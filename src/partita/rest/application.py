@@ -20,6 +20,7 @@ from partita.errors import ConfigurationError
 from partita.http.asgi import EVENT_STREAM, AsgiApplication, Receive, Scope, Send, split_path
 from partita.http.cors import Cors
 from partita.http.file_addresses import FileAddress, FileAddresses
+from partita.http.request_body import header_map
 from partita.http.sources import REST_APPLICATION, AllowedSources, SourceCheck
 from partita.rest.api import Api
 from partita.rest.auth.identity import Verifier, reject_tokens
@@ -132,7 +133,7 @@ class RestApplication:
         root, path = split_path(scope)
         line = RequestLine(scope["method"], path, scope["query_string"])
         scheme = scope.get("scheme", "http")
-        headers = dict(scope["headers"])
+        headers = header_map(scope["headers"])
         handler = self._started()
         io = AsgiIo(receive, send)
         if (address := self.files.find(scope["headers"], path)) is not None:

@@ -13,6 +13,7 @@ and the rest as bytes, and the connection is not read meanwhile. Input is parsed
 other connections, so that no client holds up the others (docs/decisions/0020).
 """
 
+import re
 from asyncio import TimerHandle
 from collections import deque
 from collections.abc import Callable
@@ -259,6 +260,8 @@ class FastPathProtocol(HttpToolsProtocol):
         if self._phase is CLOSING or self.parser.should_upgrade():
             return
         self._body, self._size, self._head_bytes = b"", 0, 0
+        if not self.url.startswith(b"/"):
+            self.headers = _with_host_of(self.url, self.headers)
         self._request_headers = headers = dict(self.headers)
         if len(self.url) > MAX_URL or len(self.headers) > MAX_HEADERS:
             self._check_bounds(0, has_grown=False)
@@ -505,6 +508,15 @@ class FastPathProtocol(HttpToolsProtocol):
             self.abort()
         else:
             self._check = self.loop.call_later(CHECK_SECONDS, self._check_timeouts)
+
+
+def _with_host_of(url: bytes, headers: Headers) -> Headers:
+    """The headers with the host that a whole URL names, which takes the place of the Host header (RFC 9112, 3.2.2)."""
+    _, separator, rest = url.partition(b"://")
+    if not separator:
+        return headers
+    authority = re.split(rb"[/?#]", rest, maxsplit=1)[0]
+    return [(b"host", authority), *(header for header in headers if header[0] != b"host")]
 
 
 def _is_chunked_only(headers: Headers) -> bool:

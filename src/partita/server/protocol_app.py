@@ -22,6 +22,7 @@ from partita.http.request_body import (
     ClientDisconnected,
     content_encodings,
     decompressed,
+    header_map,
     read_raw_body,
 )
 from partita.server.authorization import Authorizer
@@ -111,7 +112,7 @@ class Application:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers: dict[bytes, bytes] = dict(scope["headers"])
+        headers = header_map(scope["headers"])
         if scope["method"] != "POST" or not self._dynamodb:
             await self._answer_get(scope, send)
             return
