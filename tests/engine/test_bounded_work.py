@@ -1,7 +1,7 @@
 """A request of the largest size that a server reads is answered in bounded time, however its members are arranged."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -43,7 +43,17 @@ def scan(conditions: Json) -> tuple[str, Json]:
     return "Scan", {"TableName": TABLE, "ScanFilter": conditions}
 
 
+def update(text: str, values: Json) -> tuple[str, Json]:
+    return "UpdateItem", {
+        "TableName": TABLE,
+        "Key": KEY,
+        "UpdateExpression": text,
+        "ExpressionAttributeValues": values,
+    }
+
+
 NULL = {"ComparisonOperator": "NULL"}
+ONES = {"L": [{"N": "1"}] * 200_000}
 LARGE: dict[str, Callable[[], tuple[str, Json]]] = {
     "numbers in a set": lambda: ("PutItem", item({"NS": [str(number) for number in range(490_000)]})),
     "texts in a set": lambda: ("PutItem", item({"SS": [str(number) for number in range(490_000)]})),
@@ -57,6 +67,31 @@ LARGE: dict[str, Callable[[], tuple[str, Json]]] = {
     ),
     "conditions": lambda: scan({f"a{number}": NULL for number in range(150_000)}),
     "values of IN": lambda: scan({"a": {"ComparisonOperator": "IN", "AttributeValueList": [{"N": "1"}] * 240_000}}),
+    "lists appended to each other": lambda: update(
+        "SET " + ",".join(f"x{number} = list_append(:l, :l)" for number in range(150)), {":l": ONES}
+    ),
+    "lists assigned": lambda: update("SET " + ",".join(f"x{number} = :l" for number in range(300)), {":l": ONES}),
+    "sets added": lambda: update(
+        "ADD " + ",".join(f"x{number} :s" for number in range(300)), {":s": {"NS": [*map(str, range(100_000))]}}
+    ),
+    "a list searched by many operands": lambda: (
+        "DeleteItem",
+        {
+            "TableName": TABLE,
+            "Key": KEY,
+            "ConditionExpression": " OR ".join(["contains(:l, x)"] * 140),
+            "ExpressionAttributeValues": {":l": ONES},
+        },
+    ),
+    "binary compared by many operands": lambda: (
+        "DeleteItem",
+        {
+            "TableName": TABLE,
+            "Key": KEY,
+            "ConditionExpression": " OR ".join(f"x{number} < :b" for number in range(140)),
+            "ExpressionAttributeValues": {":b": {"B": "A" * 8_000_000}},
+        },
+    ),
     "names to get": lambda: (
         "GetItem",
         {"TableName": TABLE, "Key": KEY, "AttributesToGet": [f"a{number}" for number in range(300_000)]},
@@ -135,3 +170,55 @@ def test_page_of_a_filter_with_many_operands_ends_early() -> None:
     assert found == 100
     assert pages > 2
     engine.engine.close()
+
+
+MANY = ",".join(f"x{number:x}" for number in range(600))
+PAGES: dict[str, tuple[str, Json]] = {
+    "a large value that is searched": (
+        "Scan",
+        {
+            "TableName": TABLE,
+            "FilterExpression": "attribute_exists(pk) OR contains(:l, sk)",
+            "ExpressionAttributeValues": {":l": {"L": [{"N": "7"}] * 10_000}},
+        },
+    ),
+    "a projection": ("Scan", {"TableName": TABLE, "ProjectionExpression": f"pk,{MANY}"}),
+    "attributes to get": (
+        "Scan",
+        {"TableName": TABLE, "AttributesToGet": ["pk", *[f"x{number}" for number in range(254)]]},
+    ),
+    "columns of a statement": ("ExecuteStatement", {"Statement": f'SELECT "pk",{MANY} FROM {TABLE}'}),
+}
+
+
+@pytest.fixture(scope="module")
+def small_items() -> Iterator[Embedded]:
+    engine = Embedded()
+    assert engine.ask("CreateTable", CREATE).error == ""
+    for start in range(0, 2500, 25):
+        puts = [
+            {"PutRequest": {"Item": {"pk": {"S": "p"}, "sk": {"N": str(number)}}}}
+            for number in range(start, start + 25)
+        ]
+        assert engine.ask("BatchWriteItem", {"RequestItems": {TABLE: puts}}).error == ""
+    yield engine
+    engine.engine.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_that_takes_much_for_each_item_ends_early(small_items: Embedded, name: str) -> None:
+    """Each would be one page otherwise, of up to 30,000 items on a table like this."""
+    operation, body = PAGES[name]
+    position = "NextToken" if operation == "ExecuteStatement" else "LastEvaluatedKey"
+    resumed = "NextToken" if operation == "ExecuteStatement" else "ExclusiveStartKey"
+    found, pages = 0, 0
+    start: Json = {}
+    while True:
+        page = small_items.ask(operation, body | start)
+        assert page.error == ""
+        found, pages = found + len(page.body["Items"]), pages + 1
+        if position not in page.body:
+            break
+        start = {resumed: page.body[position]}
+    assert found == 2500
+    assert pages > 1

@@ -10,7 +10,7 @@ from partita.dynamodb.exceptions import INVALID, ValidationException
 from partita.dynamodb.expression_nodes import Path, UpdateAction, UpdateNode, Value
 from partita.dynamodb.requests import AttributeValueUpdate, Condition, ExpectedAttributeValue
 from partita.dynamodb.values import SETS, AttributeValue, Item, sort_value, type_of
-from partita.engine.expressions.condition import Predicate
+from partita.engine.expressions.condition import TEXT_OF_MEMBER, Predicate
 from partita.engine.expressions.key_conditions import KeyCondition
 from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.update import BoundUpdate, CompiledUpdate
@@ -42,6 +42,14 @@ def filter_predicate(conditions: Mapping[str, Condition], operator: str | None) 
     _check_count(conditions)
     tests = [_test(name, each.comparison_operator or "", _values(each)) for name, each in conditions.items()]
     return _combine(tests, operator)
+
+
+def work_of(conditions: Mapping[str, Condition]) -> tuple[int, int]:
+    """What the conditions take for one item, and their searches for members, as BoundCondition has them."""
+    values = [value for each in conditions.values() for value in each.attribute_value_list or ()]
+    texts = (len(content) // TEXT_OF_MEMBER for each in values for content in each.values() if type(content) is str)
+    searches = sum(each.comparison_operator in ("CONTAINS", "NOT_CONTAINS") for each in conditions.values())
+    return len(conditions) + len(values) + sum(texts), searches
 
 
 def key_conditions(conditions: Mapping[str, Condition]) -> dict[str, KeyCondition]:

@@ -16,7 +16,8 @@ from partita.engine.schema import StoredIndex, StoredTable
 from partita.engine.write import decode_item
 from partita.storage.contract import Reader, RowBatch
 
-MAX_EVALUATIONS = 1_000_000  # of operands in a page
+MAX_EVALUATIONS = 1_000_000  # of operands and of parts of projected paths in a page
+SEARCHES_OF_WHOLE_PAGE = 10  # for members of stored lists and sets; a page with more of them is smaller
 
 _encode = msgspec.json.encode
 
@@ -32,13 +33,20 @@ class Selection(msgspec.Struct, frozen=True):
     fetches_items: bool  # read the table's items too, since the local index does not project enough
     returns_items: bool  # return the table's items, not the rows of the index
     limit: int | None
-    operands: int = 1  # of `keep`
+    work: int = 0  # for one item: of `keep`, as BoundCondition has it, and of what is done with the page's items
+    searches: int = 0
 
     @property
     def max_rows(self) -> int:
-        """The number of rows after which a page ends: a filter with many operands ends it before a megabyte."""
-        most = max(1, MAX_EVALUATIONS // self.operands)
+        """The number of rows after which a page ends: many operands or projected paths end it before a megabyte."""
+        projecting = sum([len(path) + 1 for path in self.paths or ()])
+        most = max(1, MAX_EVALUATIONS // max(1, self.work + projecting))
         return most if self.limit is None else min(most, self.limit)
+
+    @property
+    def max_bytes(self) -> int:
+        """The size after which a page ends."""
+        return PAGE_BYTES * SEARCHES_OF_WHOLE_PAGE // max(SEARCHES_OF_WHOLE_PAGE, self.searches)
 
 
 class RowPage(msgspec.Struct):
@@ -67,13 +75,13 @@ def read_page(reader: Reader, batches: Iterator[RowBatch], selection: Selection)
     if selection.keep is None and selection.paths is None and not selection.fetches_items:
         return _whole_rows(batches, selection)
     page = RowPage()
-    max_rows = selection.max_rows
+    max_rows, max_bytes = selection.max_rows, selection.max_bytes
     rows = (row for batch in batches for row in zip(batch.weights, batch.values, strict=True))
     for size, value in rows:
         page.scanned += 1
         page.size += size
         _add_row(reader, page, value, selection)
-        if page.scanned == max_rows or page.size >= PAGE_BYTES:
+        if page.scanned == max_rows or page.size >= max_bytes:
             page.last = _start_key(decode_item(value), selection)
             break
     return page
@@ -81,7 +89,7 @@ def read_page(reader: Reader, batches: Iterator[RowBatch], selection: Selection)
 
 def _whole_rows(batches: Iterator[RowBatch], selection: Selection) -> RowPage:
     """A page of unfiltered whole rows, as most pages are, with few steps for each row."""
-    page, limit = RowPage(), selection.limit
+    page, limit = RowPage(), selection.max_rows if selection.work else selection.limit
     for batch in batches:
         count, size = len(batch.values), sum(batch.weights)
         if limit is not None and page.count + count > limit:

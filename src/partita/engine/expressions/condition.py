@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from partita.dynamodb import conditions
 from partita.dynamodb.conditions import Test
+from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.expression_nodes import (
     AndNode,
     BetweenNode,
@@ -38,15 +39,18 @@ _ARGUMENTS = {
     "contains": 2,
     "size": 1,
 }
+MAX_WORK = 2_000_000  # of a condition for one item: about a tenth of a second
+TEXT_OF_MEMBER = 200  # characters that are searched or decoded in the time of one member
 _TYPE_ORDER = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
 
 
 class BoundCondition(NamedTuple):
-    """A condition with the values of one request, the paths that it reads, and the number of its operands."""
+    """A condition with the values of one request, the paths that it reads, and what it takes for one item."""
 
     keep: Predicate
     paths: list[ResolvedPath]
-    operands: int = 1
+    work: int = 1  # the operands, and the members of values that are searched
+    searches: int = 0  # for members of lists and sets that are stored
 
 
 class CompiledCondition(NamedTuple):
@@ -55,10 +59,24 @@ class CompiledCondition(NamedTuple):
     test: Test
     paths: list[ResolvedPath]
     operands: int
+    searched: list[str]  # the placeholders whose values are searched or decoded for each item
+    searches: int
 
     def bind(self, values: Item) -> BoundCondition:
-        test = self.test
-        return BoundCondition(lambda item: test(item, values), self.paths, self.operands)
+        """Raises an error where the values are too large to be searched as often as the condition does."""
+        test, work = self.test, self.operands + sum([_members(values[name]) for name in self.searched])
+        if work > MAX_WORK:
+            raise ValidationException(
+                f"The values in ExpressionAttributeValues are too large for this expression; values compared: {work}, "
+                f"limit: {MAX_WORK}"
+            )
+        return BoundCondition(lambda item: test(item, values), self.paths, work, self.searches)
+
+
+def _members(value: AttributeValue) -> int:
+    """How many members a value has; text and binary count as if they had some."""
+    ((_, content),) = value.items()
+    return len(content) // TEXT_OF_MEMBER if type(content) is str else len(content)
 
 
 def condition_of_text(text: str, scope: Scope) -> BoundCondition:
@@ -73,7 +91,29 @@ def bind_condition(tree: ConditionNode, scope: Scope) -> BoundCondition:
 def compile_condition(tree: ConditionNode, scope: Scope) -> CompiledCondition:
     operands = list(_operands(tree))
     paths = [scope.path(operand) for operand in operands if isinstance(operand, Path)]
-    return CompiledCondition(_test(tree, scope), paths, len(operands))
+    test = _test(tree, scope)
+    searched = [name for call in _calls(tree) for name in _searched(call, scope)]
+    searches = sum(call.function == "contains" for call in _calls(tree))
+    texts = [each.name for each in operands if isinstance(each, Value) and scope.type_of_value(each.name) in ("S", "B")]
+    return CompiledCondition(test, paths, len(operands), searched + texts, searches)
+
+
+def _searched(call: FunctionCall, scope: Scope) -> Iterator[str]:
+    """The placeholder of a list or a set that a call searches."""
+    first = call.arguments[0] if call.arguments else None
+    if call.function == "contains" and isinstance(first, Value) and scope.type_of_value(first.name) in ("L", *SETS):
+        yield first.name
+
+
+def _calls(tree: ConditionNode | Operand) -> Iterator[FunctionCall]:
+    match tree:
+        case FunctionCall():
+            yield tree
+        case AndNode(parts) | OrNode(parts):
+            for part in parts:
+                yield from _calls(part)
+        case NotNode(condition):
+            yield from _calls(condition)
 
 
 def _operands(tree: ConditionNode | Operand) -> Iterator[Path | Value]:

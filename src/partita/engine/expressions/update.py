@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from partita.dynamodb.canonical import checked_value
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.expression_nodes import Arithmetic, FunctionCall, Operand, Path, UpdateAction, UpdateNode, Value
+from partita.dynamodb.limits import ITEM_BYTES
 from partita.dynamodb.numbers import checked_number, plain_text
 from partita.dynamodb.values import SETS, AttributeValue, Item, ResolvedPath, type_of, value_at
 from partita.engine.expressions.cache import ExpressionCache
@@ -26,6 +27,7 @@ _NO_PATH = "The document path provided in the update expression is invalid for u
 _NO_ATTRIBUTE = "The provided expression refers to an attribute that does not exist in the item"
 _TYPE_NAMES = {"S": "STRING", "N": "NUMBER", "B": "BINARY", "NULL": "NULL", "BOOL": "BOOLEAN", "L": "LIST", "M": "MAP"}
 _ARGUMENTS = {"if_not_exists": 2, "list_append": 2}
+FEW = 16  # actions that together cannot take long, whatever they assign
 
 # The difference of two DynamoDB numbers can have 2 * 126 + 38 digits before its precision is checked.
 _EXACT = Context(prec=400, Emin=-999999, Emax=999999)
@@ -85,9 +87,9 @@ class CompiledUpdate:
         self._assignments = [(str(path[0]), operand) for _, path, operand in self._steps if operand and only_sets]
 
     def apply(self, before: Item, values: Item) -> Item:
-        if self._assignments:  # whole attributes, as most updates set
+        if self._assignments and len(self._assignments) <= FEW:  # whole attributes, as most updates set
             return {**before, **{name: operand(before, values) for name, operand in self._assignments}}
-        results = [operand(before, values) if operand else None for _, _, operand in self._steps]
+        results = self._results(before, values)
         after = dict(before)
         opened: dict[ResolvedPath, Any] = {}
         lists = _ListChanges()
@@ -99,6 +101,23 @@ class CompiledUpdate:
                 _ACT[section](parent, last, value, lists)
         lists.apply()
         return after
+
+    def _results(self, before: Item, values: Item) -> list[AttributeValue | None]:
+        """The values of the operands; raises DynamoDB's error as soon as they cannot fit into an item."""
+        results: list[AttributeValue | None] = []
+        members = 0
+        for _, _, operand in self._steps:
+            value = operand(before, values) if operand else None
+            results.append(value)
+            for content in value.values() if value else ():
+                members += len(content) if type(content) is list else 0
+            if members > ITEM_BYTES:  # each takes a byte at least
+                raise item_too_large()
+        return results
+
+
+def item_too_large() -> ValidationException:
+    return ValidationException("Item size to update has exceeded the maximum allowed size")
 
 
 class _ListChanges:

@@ -17,7 +17,7 @@ from partita.engine.context import EngineContext
 from partita.engine.expressions.condition import BoundCondition
 from partita.engine.expressions.projection import project
 from partita.engine.expressions.scope import Scope, run_expression
-from partita.engine.expressions.update import BoundUpdate, update_of_text
+from partita.engine.expressions.update import BoundUpdate, item_too_large, update_of_text
 from partita.engine.item_collections import collection_metrics
 from partita.engine.schema import StoredTable
 from partita.engine.write import ItemVersion, load_version, writes_for
@@ -106,10 +106,11 @@ class UpdateIntent(msgspec.Struct, frozen=True):
         if self.update is None:
             return ItemVersion.of(old, size)
         item, touched = self.update.apply(old), self.update.compiled.touched
+        size -= sum([attribute_size(name, old) for name in touched])
         for name in touched:
-            size += attribute_size(name, item) - attribute_size(name, old)
-        if size > ITEM_BYTES:
-            raise ValidationException("Item size to update has exceeded the maximum allowed size")
+            size += attribute_size(name, item)
+            if size > ITEM_BYTES:  # there may be hundreds of large attributes
+                raise item_too_large()
         if not table.index_key_names.isdisjoint(touched):
             self._check_index_keys(table, item)
         if table.vector_indexes:

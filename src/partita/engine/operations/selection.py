@@ -31,8 +31,7 @@ def filter_of(request: Any, legacy_field: str, scope: Scope | None) -> BoundCond
     legacy_parameters.check_conditional_operator(request.conditional_operator, conditions)
     if conditions:
         keep = legacy_parameters.filter_predicate(conditions, request.conditional_operator)
-        values = sum(len(each.attribute_value_list or ()) for each in conditions.values())
-        return BoundCondition(keep, [(name,) for name in conditions], len(conditions) + values)
+        return BoundCondition(keep, [(name,) for name in conditions], *legacy_parameters.work_of(conditions))
     return None
 
 
@@ -108,7 +107,8 @@ def selection_of(
         fetches_items=_fetches(index, select, found, paths),
         returns_items=select == "ALL_ATTRIBUTES",
         limit=request.limit,
-        operands=found.operands if found else 1,
+        work=found.work if found else 0,
+        searches=found.searches if found else 0,
     )
 
 

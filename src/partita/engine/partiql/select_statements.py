@@ -60,7 +60,8 @@ def select_page(
         fetches_items=_fetches(index, keep, paths),
         returns_items=paths is not None,
         limit=limit,
-        operands=keep.operands if keep else 1,
+        work=(keep.work if keep else 0) + sum([len(path.parts) + 1 for path in paths or ()]),
+        searches=keep.searches if keep else 0,
     )
     left = _in_order(select, keys, [_WHOLE] if ranges is None else ranges)
     digest = _digest(statement, select)
