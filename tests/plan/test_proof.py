@@ -861,7 +861,7 @@ def test_referenced_table_must_be_in_the_design() -> None:
         children: Annotated[int, CountOf(lambda: Child)] = 0
 
     assert proof_of(one) == (
-        "Parent: it refers to Child, whose table 'other' is not in the design; pass that table to prove() too"
+        "Parent.children: it refers to Child, whose table 'other' is not in the design; pass that table to prove() too"
     )
 
 

@@ -15,12 +15,12 @@ A key is text such as `ORDER#2025-01-01T00:00:00.000000Z#o_7`: segments between 
 
 import enum
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from decimal import Context, Decimal
 from functools import cache, cached_property
 from math import ceil, floor
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 from uuid import UUID
 
 import msgspec
@@ -38,6 +38,7 @@ from partita.design.key_languages import (
     sequence,
     texts,
 )
+from partita.design.open_enum import OpenEnum
 from partita.design.separators import HASH, Separator
 from partita.design.timestamps import day_of, time_of, time_text
 from partita.design.untyped_values import normalized_decimal, unicode_text
@@ -175,7 +176,7 @@ class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
         return SOME_TEXT if self.last else self.separator.verbatim_language
 
     def write(self, value: Any) -> str:
-        text = time_text(value) if isinstance(value, datetime) else str(value)
+        text = _verbatim_text(value)
         if not text:
             raise ValueError("empty text cannot be part of a key")
         if not self.last and self.separator.character in text:
@@ -183,9 +184,8 @@ class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
         return text
 
     def read(self, text: str) -> Any:
-        if self.kind is datetime:
-            return time_of(text)
-        return normalized_decimal(Decimal(text)) if self.kind is Decimal else self.kind(text)
+        reader = _VERBATIM_READERS.get(self.kind)
+        return _listed_value(self.kind, text) if reader is None else reader(text)
 
     def could_be_foreign(self, text: str) -> bool:
         try:
@@ -193,6 +193,47 @@ class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
         except (ValueError, ArithmeticError):
             return False
         return bool(text) and (self.last or self.separator.character not in text)
+
+
+def _verbatim_text(value: Any) -> str:
+    if isinstance(value, enum.Enum):
+        return str(value.value)
+    return time_text(value) if isinstance(value, datetime) else str(value)
+
+
+def _listed_value(kind: Any, text: str) -> Any:
+    """The member of an enum or the value of a `Literal` that is written so."""
+    if isinstance(kind, type) and issubclass(kind, OpenEnum):
+        return kind(text)
+    listed = get_args(kind) or tuple(kind)
+    found = [each for each in listed if _verbatim_text(each) == text]
+    if not found:
+        raise ValueError(f"{text!r} is not one of {', '.join(map(_verbatim_text, listed))}")
+    return found[0]
+
+
+def _flag(text: str) -> bool:
+    if text not in ("True", "False"):
+        raise ValueError(f"{text!r} is neither True nor False")
+    return text == "True"
+
+
+_VERBATIM_READERS: dict[Any, Callable[[str], Any]] = {
+    str: str,
+    int: int,
+    float: float,
+    Decimal: lambda text: normalized_decimal(Decimal(text)),
+    bool: _flag,
+    datetime: time_of,
+    date: date.fromisoformat,
+    UUID: UUID,
+}
+
+
+def can_be_verbatim(kind: Any) -> bool:
+    """Whether values of a type have a text of their own, and can be read from it."""
+    lists_values = get_origin(kind) is Literal or (isinstance(kind, type) and issubclass(kind, enum.Enum))
+    return kind in _VERBATIM_READERS or lists_values
 
 
 class NumberPart(KeyPart, msgspec.Struct, frozen=True, dict=True):

@@ -35,6 +35,7 @@ from partita.design.key_parts import (
     TimePart,
     UuidPart,
     VerbatimPart,
+    can_be_verbatim,
 )
 from partita.design.open_enum import OpenEnum
 from partita.design.separators import HASH, Separator
@@ -399,7 +400,7 @@ def _named_form(word: str, of: PartType, full: bool, last: bool, separator: Sepa
         return DayPart(exact=kind is date) if word == "day" else MonthPart()
     if word == "fold" and kind is str:
         return TextPart(full, fold=True, separator=separator)
-    if word == "plain":
+    if word == "plain" and can_be_verbatim(kind):
         return VerbatimPart(kind, last, separator)
     if (shards := _SHARD.fullmatch(word)) and int(shards[1]):
         return ShardPart(int(shards[1]))

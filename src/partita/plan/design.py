@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from partita.design.assignable import assigned
 from partita.design.entities import Entity
 from partita.design.key_parts import ShardPart
 from partita.design.key_slots import Slot, key_slots
@@ -64,10 +65,15 @@ class Ownership(msgspec.Struct, frozen=True, eq=False):
 
     def query_values(self, parent: Any) -> tuple[Any, ...]:
         """The values of these parts for a query of the parent's children."""
-        values = [(slot, getattr(parent, self.parts[slot.field])) for slot in self.slots]
-        return tuple(
-            int(slot.form.write(value)) if isinstance(slot.form, ShardPart) else value for slot, value in values
-        )
+        return tuple(self._query_value(slot, getattr(parent, self.parts[slot.field])) for slot in self.slots)
+
+    def _query_value(self, slot: Slot, value: Any) -> Any:
+        """What a query gives for a part: the value, or what a form that keeps less than it keeps of it."""
+        value = assigned(value, self.child.attributes[slot.field].kind)
+        if slot.form is None or slot.form.query_type is None:
+            return value
+        text = slot.form.write(value)
+        return int(text) if isinstance(slot.form, ShardPart) else slot.form.read(text)
 
 
 class CounterBuild(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from partita.design.assignable import assigned
 from partita.design.conditions import AnyOf, Comparison, Condition, Exists, Field
 from partita.design.key_parts import EXACT, TextPart
 from partita.design.markers import Limit, SumOf, Unique
@@ -175,7 +176,7 @@ def _text(value: Any) -> str:
 
 
 def _parent(parent: Model, parts: dict[str, str], values: Values) -> Parent | None:
-    found = {part: values[source] for part, source in parts.items()}
+    found = {part: assigned(values[source], parent.attributes[part].kind) for part, source in parts.items()}
     return None if None in found.values() else Parent(key_of(parent, found), found)
 
 

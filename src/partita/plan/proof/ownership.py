@@ -14,6 +14,7 @@ from partita.design.reads import Argument, EntityKey, Read
 from partita.errors import DesignError
 from partita.plan.design import Design, Ownership
 from partita.plan.key_ranges import KeyRange, key_range
+from partita.plan.proof.key_sources import check_types, check_via
 
 
 def ownerships(parent: Model, child: Model, owns: Owns) -> Iterator[Ownership]:
@@ -44,6 +45,7 @@ def check_counters(design: Design, parent: Model) -> None:
 
 def _ownership(parent: Model, child: Model, keys: EntityKeys, owns: Owns) -> Ownership:
     """The child's partition must follow from the parent's attributes, and its range belong to one parent only."""
+    check_via(parent.name, owns.via, [*child.key.fields, *keys.fields], f"the key of {child.name}")
     parts: dict[str, str] = {}
     for slot in key_slots(child, keys, whole=False):
         source = owns.via.get(slot.field, slot.field)
@@ -56,10 +58,12 @@ def _ownership(parent: Model, child: Model, keys: EntityKeys, owns: Owns) -> Own
                 )
             _check_lossless(parent, child, slot, source)
             _check_present(parent, child, source)
+            _check_type(parent, child, slot, source)
         elif not _is_parents_part(slot, source, parent, parts, owns):
             break
         else:
             _check_present(parent, child, source)
+            _check_type(parent, child, slot, source)
         parts[slot.field] = source
     found = Ownership(child, keys, parts)
     _check_exclusive(parent, found)
@@ -85,6 +89,11 @@ def _check_present(parent: Model, child: Model, source: str) -> None:
             f"it owns {child.name}, whose key needs {source!r}, which may be None in the key of {parent.name}",
             f"delete {child.name} in a service, or make {source!r} a part that is always there: {{{source}}}",
         )
+
+
+def _check_type(parent: Model, child: Model, slot: Slot, source: str) -> None:
+    via = f"via={{{slot.field!r}: <attribute of {parent.name}>}}"
+    check_types(f"{parent.name} owns {child.name}", (parent, source), (child, slot.field), via)
 
 
 def _key_name(child: Model, keys: EntityKeys) -> str:

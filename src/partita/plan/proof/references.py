@@ -5,11 +5,12 @@ from decimal import Decimal
 from typing import Any
 
 from partita.design.markers import CountOf, SumOf
-from partita.design.models import Attribute, Model, model_of
+from partita.design.models import Attribute, Model
 from partita.design.tables import Table
 from partita.design.validate_model import check_stored_condition
 from partita.errors import DesignError
 from partita.plan.design import Counter, Design, Ownership, Reference
+from partita.plan.proof.key_sources import key_sources, named_entities
 from partita.plan.proof.ownership import ownerships
 
 _SUMMABLE: dict[Any, tuple[type, ...]] = {int: (int,), Decimal: (int, Decimal), float: (int, Decimal, float)}
@@ -32,8 +33,8 @@ def _counters(design: Design) -> Iterator[tuple[Model, Counter]]:
     for parent in design.models:
         for attribute, marker in parent.counters:
             where = f"{parent.name}.{attribute.field}"
-            child = _loaded(design, parent, marker.child())
-            counter = Counter(parent, attribute, marker, _key_sources(where, parent, child, dict(marker.via)))
+            (child,) = named_entities(design, where, marker.child)
+            counter = Counter(parent, attribute, marker, key_sources(where, parent, child, marker.via))
             _check_counter(where, counter, child)
             yield child, counter
 
@@ -96,45 +97,25 @@ def _check_amount(where: str, total: Attribute, child: Model, name: str) -> None
 
 def _references(design: Design, model: Model) -> Iterator[Reference]:
     for attribute, marker in model.references:
-        target = _loaded(design, model, marker.entity())
-        via = dict(marker.via)
+        where = f"{model.name}.{attribute.field}"
+        (target,) = named_entities(design, where, marker.entity)
+        via = marker.via
         if not via and len(target.key.fields) == 1:
             via = {target.key.fields[0]: attribute.field}
-        where = f"{model.name}.{attribute.field}"
-        yield Reference(target, _key_sources(where, target, model, via), attribute.field)
+        parts = key_sources(where, target, model, via)
+        _check_refers(where, attribute.field, target, parts)
+        yield Reference(target, parts, attribute.field)
+
+
+def _check_refers(where: str, field: str, target: Model, parts: dict[str, str]) -> None:
+    """The attribute that is marked is one of those that name the target."""
+    if field not in parts.values():
+        named = ", ".join(f"{source!r} names {part!r}" for part, source in parts.items())
+        wrong = f"it does not name {target.name}: {named}"
+        raise DesignError(where, wrong, f"write via={{{next(iter(parts), '')!r}: {field!r}}}, or remove References")
 
 
 def _ownerships(design: Design, parent: Model) -> Iterator[Ownership]:
     for owns in parent.owns:
-        for entity in owns.entities:
-            yield from ownerships(parent, _loaded(design, parent, entity), owns)
-
-
-def _key_sources(where: str, parent: Model, child: Model, via: dict[str, str]) -> dict[str, str]:
-    """The child's attribute for each part of the parent's key."""
-    parts = {part: via.get(part, part) for part in parent.key.fields}
-    for part, source in parts.items():
-        if source not in child.attributes:
-            raise DesignError(
-                where,
-                f"{child.name} has no attribute {source!r} that names its {parent.name}",
-                f"write via={{{part!r}: <attribute of {child.name}>}}",
-            )
-        if part not in parent.key.required_fields and child.attributes[source].optional:
-            raise DesignError(
-                where,
-                f"{part!r} may be missing in the key of {parent.name}, so None in {child.name}.{source} is ambiguous",
-                f"remove `| None` from {child.name}.{source}, or write {{{part}}} without `?`",
-            )
-    return parts
-
-
-def _loaded(design: Design, model: Model, entity: type[Any]) -> Model:
-    other = model_of(entity)
-    if other.table not in design.tables:
-        raise DesignError(
-            model.name,
-            f"it refers to {other.name}, whose table {other.table.name!r} is not in the design",
-            "pass that table to prove() too",
-        )
-    return other
+        for child in named_entities(design, parent.name, owns.children):
+            yield from ownerships(parent, child, owns)
