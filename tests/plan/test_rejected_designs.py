@@ -9,6 +9,11 @@ import msgspec
 import pytest
 
 from partita import DesignError, Entity, F, Index, InKey, Items, Keys, Ordered, Table, View, pattern, prove, query
+from partita.design.entities import EntityMeta
+
+
+class Level(enum.Enum):
+    HIGH = "high"
 
 
 def table(*indexes: Index) -> Table:
@@ -350,3 +355,40 @@ def test_old_key_whose_parts_todays_key_tells_is_accepted(old: tuple[str, str]) 
         at: datetime
 
     assert prove("things", things).tables == (things,)
+
+
+@pytest.mark.parametrize(
+    ("key", "old", "text"),
+    [
+        (("A#{a}", "B#{b}"), ("A#{a}", "B#{b:plain}"), "B#$S"),
+        (("A#{a}", "{b}#C"), ("A#{a}", "{b:plain}#C"), "$1#C"),
+        (("A#{a}#{b}", "C"), ("A#{a}#{b:plain}", "C"), "A#a#$S"),
+    ],
+)
+def test_a_text_of_a_key_alone_is_one_text_in_all_keys(key: tuple[str, str], old: tuple[str, str], text: str) -> None:
+    """The item under `B#a$Sb` could be `a#b`, or `a$Sb` by its old key: nothing in it says which."""
+    for hidden in (True, False):
+        things = table()
+        kind = Annotated[str, InKey()] if hidden else str
+        names = {"__annotations__": {"a": str, "b": kind}, "__module__": __name__}
+        EntityMeta("Thing", (Entity,), names, table=things, key=key, old_keys=[old])
+        if hidden:
+            with pytest.raises(DesignError) as rejected:
+                prove("test", things)
+            assert str(rejected.value).startswith(f"Thing.b: {text!r} has one text in the key")
+        else:
+            prove("test", things)
+
+
+def test_a_text_of_a_key_alone_may_have_an_old_key_apart() -> None:
+    things = table()
+
+    class Thing(Entity, table=things, key=("A#{a}", "B#{b}#{n:4}"), old_keys=[("A#{a}", "OLD#{b:plain}#{n:plain}")]):
+        a: str
+        b: Annotated[str, InKey()]
+        n: int
+
+    class Code(Entity, table=things, key=("C#{c}", "X"), old_keys=[("C#{c:plain}", "X")]):
+        c: Annotated[Level, InKey()]
+
+    prove("test", things)

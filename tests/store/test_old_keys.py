@@ -763,8 +763,8 @@ class Labelled(
     Label,
     Entity,
     table=parts_table,
-    key=("P#{p}", "{label}#{number?:3}"),
-    old_keys=[("P#{p}", "{label:plain}#{number?:plain}")],
+    key=("P#{p}", "LABEL#{label}#{number?:3}"),
+    old_keys=[("P#{p}", "OLD#{label:plain}#{number?:plain}")],
 ):
     p: Annotated[str, InKey()]
     number: int | None = None
@@ -789,6 +789,6 @@ def test_part_of_an_item_in_an_index_is_not_taken_for_a_copy_of_another() -> Non
         db.create(Labelled(p="a", label="l", number=0))
         stored = msgspec.json.decode((db.backend.call(Scan(table_name="parts")).items or [])[0])
         db.delete(labelled("a", "l", 0))
-        db.backend.call(PutItem(table_name="parts", item=stored | {"SK": {"S": "l#0"}}))
+        db.backend.call(PutItem(table_name="parts", item=stored | {"SK": {"S": "OLD#l#0"}}))
         db.create(Labelled(p="a", label="l"))
         assert [each.label for each in db(labels("a"))] == ["l"]

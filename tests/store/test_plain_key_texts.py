@@ -71,7 +71,8 @@ def test_item_under_its_plain_text_is_found_and_replaced(kind: str) -> None:
             db.create(thing(p="a", x=value))
         db.put(thing(p="a", x=value, n=8))
         assert len(stored(db)) == 1
-        assert db.get(get(thing, "a", value)).n == 8
+        found: Any = db.get(get(thing, "a", value))
+        assert found.n == 8
 
 
 def test_a_value_without_a_text_of_its_own_cannot_be_plain() -> None:

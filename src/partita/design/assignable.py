@@ -31,7 +31,7 @@ def is_assignable(kind: Any, to: Any) -> bool:
         return (kind is int and to is not int) or _values(kind, int) is not None
     if get_origin(to) is Literal:
         held = _values(kind, str)
-        return bool(held) and held <= set(get_args(to))
+        return held is not None and bool(held) and held <= set(get_args(to))
     return False
 
 

@@ -173,6 +173,9 @@ class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
 
     @property
     def language(self) -> Language:
+        listed = _listed_values(self.kind)
+        if listed and not (isinstance(self.kind, type) and issubclass(self.kind, OpenEnum)):
+            return texts(_verbatim_text(each) for each in listed)
         return SOME_TEXT if self.last else self.separator.verbatim_language
 
     def write(self, value: Any) -> str:
@@ -205,11 +208,18 @@ def _listed_value(kind: Any, text: str) -> Any:
     """The member of an enum or the value of a `Literal` that is written so."""
     if isinstance(kind, type) and issubclass(kind, OpenEnum):
         return kind(text)
-    listed = get_args(kind) or tuple(kind)
+    listed = _listed_values(kind)
     found = [each for each in listed if _verbatim_text(each) == text]
     if not found:
         raise ValueError(f"{text!r} is not one of {', '.join(map(_verbatim_text, listed))}")
     return found[0]
+
+
+def _listed_values(kind: Any) -> tuple[Any, ...]:
+    """The members of an enum or the values of a `Literal`; of other types none."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return tuple(kind) if isinstance(kind, type) and issubclass(kind, enum.Enum) else ()
 
 
 def _flag(text: str) -> bool:
@@ -232,8 +242,8 @@ _VERBATIM_READERS: dict[Any, Callable[[str], Any]] = {
 
 def can_be_verbatim(kind: Any) -> bool:
     """Whether values of a type have a text of their own, and can be read from it."""
-    lists_values = get_origin(kind) is Literal or (isinstance(kind, type) and issubclass(kind, enum.Enum))
-    return kind in _VERBATIM_READERS or lists_values
+    is_enum = isinstance(kind, type) and issubclass(kind, enum.Enum)
+    return kind in _VERBATIM_READERS or is_enum or get_origin(kind) is Literal
 
 
 class NumberPart(KeyPart, msgspec.Struct, frozen=True, dict=True):

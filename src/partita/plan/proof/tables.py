@@ -3,14 +3,14 @@
 from itertools import combinations
 
 from partita.design.conditions import Condition
-from partita.design.key_parts import DescendingPart, KeyPart, NumberPart, descends
 from partita.design.key_templates import Template
-from partita.design.models import KeyAttribute, Model
+from partita.design.models import Model
 from partita.design.search_terms import attribute_on_disk
 from partita.design.tables import Table, VectorIndex
 from partita.design.vector_values import VectorCodec
 from partita.errors import DesignError
 from partita.plan.effects import OWNER
+from partita.plan.proof.old_key_forms import check_old_keys
 from partita.plan.stored_keys import StoredKey, meeting, table_keys
 
 
@@ -20,8 +20,7 @@ def prove_table(table: Table) -> None:
     for model in table.models:
         _check_one_writer(model)
         _check_guards(table, model)
-        _check_old_parts(model)
-        _check_old_digits(model)
+        check_old_keys(model)
     stored = [key for model in table.models for key in table_keys(model)]
     for one, other in combinations(stored, 2):
         if one.model is other.model and one.keys is not None and other.keys is not None:
@@ -87,56 +86,6 @@ def _check_one_writer(model: Model) -> None:
                     f"{first} and {other} both write {name!r}, and not the same text under the same condition",
                     "give one of the indexes an attribute of its own",
                 )
-
-
-def _check_old_parts(model: Model) -> None:
-    """Today's key tells every part of an old key: else two items under old keys would have one key of today."""
-    whole = {field for each in model.key.attributes for field in each.whole_fields}
-    for old in model.old_keys:
-        for attribute in old.attributes:
-            missing = next((field for field in attribute.fields if field not in whole), None)
-            if missing is not None:
-                raise DesignError(
-                    f"{model.name}.{missing}",
-                    f"an old key holds it ({_source(attribute)}), and the key does not hold it as a whole: "
-                    "two items under old keys would have one key",
-                    f"write {{{missing}}} in the key, or remove the old key",
-                )
-
-
-def _source(attribute: KeyAttribute) -> str:
-    return attribute.name if attribute.template is None else attribute.template.source
-
-
-def _check_old_digits(model: Model) -> None:
-    """The same digits are the same number in today's key and in an old one, or one item would take another's key."""
-    for old in model.old_keys:
-        for mine, theirs in zip(model.key.attributes, old.attributes, strict=True):
-            if mine.template is None or theirs.template is None:
-                continue
-            for today, then in zip(mine.template.segments, theirs.template.segments, strict=False):
-                if (today.constant, today.field) != (then.constant, then.field):
-                    break
-                text = _exchanged(today.form, then.form)
-                if text is not None:
-                    raise DesignError(
-                        f"{model.name}.{today.field}",
-                        f"{text!r} is one number in the key ({mine.template.source}) and another in an old key "
-                        f"({theirs.template.source}): two items would have the same key",
-                        "give one of them another constant, or write a sign ({n:+4,desc})",
-                    )
-
-
-def _exchanged(today: KeyPart | None, then: KeyPart | None) -> str | None:
-    """The text of a number that is another number in the other form: one form descends, and there is no sign."""
-    if today is None or then is None or descends(today) == descends(then):
-        return None
-    falling, rising = (today, then) if descends(today) else (then, today)
-    inner = falling.inner if isinstance(falling, DescendingPart) else falling
-    if not isinstance(inner, NumberPart) or inner.signed:
-        return None
-    text = falling.write(inner.kind(inner.low or 0))
-    return text if rising.matches(text) or rising.could_be_foreign(text) else None
 
 
 def _check_guards(table: Table, model: Model) -> None:
