@@ -257,6 +257,7 @@ KINDS = [
         SIGNED,
         (Form("bounded", "", _signed, order=_same), Form("bounded_falling", "desc", _falling(_signed), order=_same)),
         _plain(),
+        _text_of,
         sums=True,
     ),
     Kind(
@@ -304,6 +305,7 @@ KINDS = [
             MONTH,
         ),
         _plain(),
+        _text_of,
     ),
     Kind(
         "flag",
@@ -313,6 +315,7 @@ KINDS = [
             Form("flag", "", lambda on, _: str(int(on)), order=_same),
             Form("flag_falling", "desc", _falling(lambda on, _: str(int(on))), order=_same),
         ),
+        old=_text_of,
     ),
     Kind(
         "size",
@@ -324,15 +327,17 @@ KINDS = [
             Form("size_ranked_falling", "ranked,desc", _ranked(True), order=list(Size).index),
         ),
         _plain(None),
+        _text_of,
     ),
-    Kind("mood", "Mood", tuple(Mood), (Form("mood", "", lambda mood, _: str(mood.value)),), _plain(None)),
-    Kind("uuid", "UUID", UUIDS, (Form("uuid", "", lambda value, _: str(value), order=_same),), _plain()),
+    Kind("mood", "Mood", tuple(Mood), (Form("mood", "", lambda mood, _: str(mood.value)),), _plain(None), _text_of),
+    Kind("uuid", "UUID", UUIDS, (Form("uuid", "", lambda value, _: str(value), order=_same),), _plain(), _text_of),
     Kind(
         "literal",
         'Literal["x", "y-z"]',
         ("x", "y-z"),
         (Form("literal", "", lambda value, _: str(value), order=_same),),
         _plain(),
+        _text_of,
     ),
 ]
 BY_NAME = {kind.name: kind for kind in KINDS}

@@ -63,7 +63,7 @@ def _template(
 @st.composite
 def _drafts(draw: st.DrawFn, number: int, shared: Kind, plain_table: bool) -> _Draft:
     fields = {"p": FieldSpec(shared)}
-    moved = chance(draw, 2)
+    moved = chance(draw, 3)
     for at in range(draw(st.integers(1, 3))):
         fields[f"f{at}"] = FieldSpec(draw(st.sampled_from(WITH_OLD_FORMS if moved else COMMON)))
     if plain_table:
@@ -76,6 +76,7 @@ def _drafts(draw: st.DrawFn, number: int, shared: Kind, plain_table: bool) -> _D
     rest = {name: each for name, each in fields.items() if name != "p"}
     if number == 0 and chance(draw, 3):  # such a parent can own others
         sort_template: tuple[Segment, ...] = (Segment(draw(st.sampled_from(CONSTANTS))),)
+        moved = draw(st.booleans())
     else:
         sort_template = _template(draw, rest, least=draw(st.integers(0, 1)), ends=True)
     ends_with = sort_template[-1]
@@ -261,21 +262,30 @@ def _decorate(draw: st.DrawFn, draft: _Draft) -> None:
 
 
 def _old_key(draw: st.DrawFn, draft: _Draft) -> KeySpec | None:
-    """The key in another form, as other code wrote it."""
-    (sort,) = draft.key.sort
-    kinds = {draft.fields[name].kind.name for name, _ in sort.parts}
-    whole = all(form.lossless for _, form in sort.parts)
-    if sort.template is None or not whole or not kinds or not draft.moved:
+    """The key in another form, as other code wrote it; of the partition, of the sort key, or of both."""
+    (partition,), (sort,) = draft.key.partition, draft.key.sort
+    if sort.template is None or partition.template is None or not draft.moved:
         return None
-    segments = []
-    for each in sort.template:
+    first = sort if chance(draw, 2) else partition
+    lists_parts = bool(sort.parts) and all(form.lossless for _, form in sort.parts)
+    of_sort = lists_parts and (first is sort or chance(draw, 2))
+    of_partition = first is partition or not of_sort
+    found = [
+        _old_template(draw, draft, each) if old else each for each, old in ((partition, of_partition), (sort, of_sort))
+    ]
+    return KeySpec((found[0],), (found[1],))
+
+
+def _old_template(draw: st.DrawFn, draft: _Draft, attribute: KeyAttribute) -> KeyAttribute:
+    segments = [Segment(f"OLD{draft.number}")] if draw(st.booleans()) else []
+    for each in attribute.template or ():
         if each.field is None:
             segments.append(each)
             continue
         old = draft.fields[each.field].kind.old
         assert old is not None
         segments.append(Segment(each.constant, each.field, _old_form(old), each.optional))
-    return KeySpec(draft.key.partition, (KeyAttribute(sort.name, tuple(segments)),))
+    return KeyAttribute(attribute.name, tuple(segments))
 
 
 def _old_form(old: Callable[[Any, Place], str]) -> Form:

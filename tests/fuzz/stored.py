@@ -123,10 +123,7 @@ def keys_in(entity: EntitySpec, index: str | None, values: Values) -> KeySpec | 
 
 
 def has_old_text(entity: EntitySpec, values: Values, separator: str, time_format: str) -> bool:
-    """Whether other code can have written such an old key, and the item can be read from it.
-
-    It may be the key of another text today, if the item has the text as an attribute as well.
-    """
+    """Whether other code can have written such an old key. It may be the key of another text today."""
     place = Place(separator, time_format=time_format)
     assert entity.old is not None
     for attribute in entity.old.attributes:
@@ -135,8 +132,7 @@ def has_old_text(entity: EntitySpec, values: Values, separator: str, time_format
                 continue
             text = each.form.text(values[each.field], place)
             continues = at + 1 < len(attribute.template or ())
-            is_hidden = entity.fields[each.field].in_key and isinstance(values[each.field], str)
-            if (separator in text and continues) or (place.escape in text and is_hidden):
+            if separator in text and continues:
                 return False
     return True
 

@@ -106,6 +106,21 @@ def _always(condition_clause: Any) -> Any:
     return lambda model, key, when, *now: condition_clause(model, key, when | ~when, *now)
 
 
+def _without_lookup(_: Any) -> Any:
+    """A parent that is not under its key of today does not exist."""
+    return lambda target, wanted, error: error
+
+
+def _finds_nothing(_: Any) -> Any:
+    """A flow that reads and writes nothing."""
+
+    def mutated(*_args: Any) -> Iterator[Any]:
+        yield from ()
+        return {}
+
+    return mutated
+
+
 def _no_values(_: Any) -> Any:
     return ()
 
@@ -134,11 +149,19 @@ MUTATIONS: dict[str, tuple[str, str, Mutation]] = {
     "lost reply: a transaction has no token": ("partita.store.execution", "transaction_request", _without_token),
 }
 RARE: dict[str, tuple[str, str, Mutation]] = {
+    "range: an index by the table's key has old items elsewhere": ("partita.plan.old_ranges", "_differs", _never),
     "range: times of old keys have one width": ("partita.design.key_templates", "OTHER_FORMS", _no_values),
     "range: fan-outs are not merged in order": ("partita.store.merge", "_open_sort_key", _nothing),
     "stored key: an expiry is not stored": ("partita.plan.items", "expiry_of", _returns_none),
     "invariant: a counter never falls": ("partita.plan.effects", "_count_action", _without_decrements),
     "invariant: a limit is not checked": ("partita.plan.effects", "_is_limit_of", _never),
+    "invariant: a parent under an old key is missing": ("partita.plan.effects", "_missing", _without_lookup),
+    "invariant: a guard of an item under an old key stays": ("partita.store.old_keys", "_guard_owners", _finds_nothing),
+    "invariant: an owner under an old key is not moved": (
+        "partita.store.entity_flows",
+        "EntityFlows._move_before_deletion",
+        _finds_nothing,
+    ),
     "invariant: a transition is not checked": ("partita.plan.changes", "transition_clauses", _nothing),
     "lost reply: what a batch left over is dropped": ("partita.store.batches", "_decode_left", _empty),
 }

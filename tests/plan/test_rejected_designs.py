@@ -8,7 +8,25 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from partita import DesignError, Entity, F, Index, InKey, Items, Keys, Ordered, Table, View, pattern, prove, query
+from partita import (
+    DesignError,
+    Dimensions,
+    Entity,
+    F,
+    Index,
+    InKey,
+    Items,
+    Keys,
+    Nearest,
+    Ordered,
+    Table,
+    Vector,
+    VectorIndex,
+    View,
+    pattern,
+    prove,
+    query,
+)
 from partita.design.entities import EntityMeta
 
 
@@ -392,3 +410,49 @@ def test_a_text_of_a_key_alone_may_have_an_old_key_apart() -> None:
         c: Annotated[Level, InKey()]
 
     prove("test", things)
+
+
+LOCAL = Index("ByText", "PK", "text", local=True)
+
+
+@pytest.mark.parametrize("old", ["OLD#{box}", "BOX#{box:plain}", "BOX#{box}"])
+def test_an_index_by_the_table_key_needs_one_form_of_it(old: str) -> None:
+    """DynamoDB puts an item into the partition that its stored key names, so an old one is in another."""
+    things = table(LOCAL)
+
+    class Letter(Entity, table=things, key=("BOX#{box}", "LETTER#{n:4}"), old_keys=[(old, "OLD#{n:plain}")]):
+        box: str
+        n: int
+        text: str
+
+        by_text = Keys("ByText")
+
+    @pattern(Letter.by_text)
+    def letters(box: str) -> Items[Letter]: ...
+
+    if old == "BOX#{box}":
+        prove("test", things)
+        return
+    with pytest.raises(DesignError) as rejected:
+        prove("test", things)
+    assert str(rejected.value) == (
+        "letters: Letter.ByText is partitioned by 'PK', which items under an old key have in another form; migrate the "
+        "stored items with db.adopt() and remove old_keys, or give the index a partition key of its own"
+    )
+
+
+def test_a_search_by_the_table_key_needs_one_form_of_it() -> None:
+    things = Table("things", pk="PK", sk="SK", vector_indexes=(VectorIndex("ByMeaning", "vector", pk="PK"),))
+
+    class Letter(Entity, table=things, key=("BOX#{box}", "{n:4}"), old_keys=[("OLD#{box:plain}", "{n:4}")]):
+        box: str
+        n: int
+        vector: Annotated[Vector, Dimensions(2)]
+
+        by_meaning = Keys("ByMeaning")
+
+    @pattern(Letter.by_meaning.nearest(3))
+    def similar(vector: Vector, box: str) -> Nearest[Letter]: ...
+
+    with pytest.raises(DesignError, match=r"Letter\.ByMeaning is partitioned by 'PK', which items under an old key"):
+        prove("test", things)

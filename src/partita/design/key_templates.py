@@ -393,7 +393,8 @@ def _named_form(word: str, of: PartType, full: bool, last: bool, separator: Sepa
         places = int(number["places"] or 0)
         if (kind is int and places) or int(number["digits"]) + places == 0:
             return None
-        return NumberPart(int(number["digits"]), places, bool(number["sign"]), kind)
+        low, high = (None, None) if of.bounds is None else (of.bounds.low, of.bounds.high)
+        return NumberPart(int(number["digits"]), places, bool(number["sign"]), kind, low, high)
     if word == "ranked" and isinstance(kind, type) and issubclass(kind, enum.Enum):
         return RankedEnumPart(kind, separator=separator)
     if word in ("day", "month") and kind in (datetime, date):

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from partita.design.key_parts import VerbatimPart
 from partita.design.key_slots import Slot, SlotRole, key_slots, part_identity
-from partita.design.key_templates import Template
+from partita.design.key_templates import Segment, Template
 from partita.design.models import EntityKeys, Model
 from partita.design.reads import EntityKey, Read
 from partita.errors import ProofError
@@ -37,15 +37,41 @@ def old_reads(read: Read, found: KeyRange) -> tuple[Read, ...]:
 
 def _check_index(read: Read, found: KeyRange) -> None:
     """A ProofError where an index sorts by the table's key, which old items have in another form."""
+    check_partitions(read)
     for source in read.sources:
         shared = {each.name for each in source.keys.sort} & set(source.model.table.key_names)
         uses_sort = read.order is not None or read.bounds is not None or _narrows(found, source.model, shared)
         if shared and uses_sort and source.model.old_keys:
-            raise ProofError(
-                read.name,
-                f"{source.keys.where} sorts by {min(shared)!r}, which items under an old key have in another form",
-                "migrate the stored items with db.adopt() and remove old_keys, or give the index a sort key of its own",
-            )
+            raise _other_form(read, source.keys, "sorts", min(shared), "sort key")
+
+
+def check_partitions(read: Read) -> None:
+    """A ProofError where an index is partitioned by a part of the table's key that old items have in another form."""
+    for source in read.sources:
+        names = set(source.model.table.key_names)
+        shared = (each.name for each in source.keys.partition if each.name in names)
+        differing = next((each for each in shared if _differs(source.model, each)), None)
+        if differing is not None:
+            raise _other_form(read, source.keys, "is partitioned", differing, "partition key")
+
+
+def _other_form(read: Read, keys: EntityKeys, does: str, name: str, own: str) -> ProofError:
+    return ProofError(
+        read.name,
+        f"{keys.where} {does} by {name!r}, which items under an old key have in another form",
+        f"migrate the stored items with db.adopt() and remove old_keys, or give the index a {own} of its own",
+    )
+
+
+def _differs(model: Model, name: str) -> bool:
+    """Whether an old key has another text in an attribute of the table's key."""
+    (mine,) = (each.template for each in model.key.attributes if each.name == name)
+    others = (each.template for keys in model.old_keys for each in keys.attributes if each.name == name)
+    return any(_texts(mine) != _texts(each) for each in others)
+
+
+def _texts(template: Template | None) -> tuple[Segment, ...] | None:
+    return None if template is None else template.segments
 
 
 def _narrows(found: KeyRange, model: Model, shared: set[str]) -> bool:

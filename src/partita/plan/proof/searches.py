@@ -16,6 +16,7 @@ from partita.design.search_terms import attribute_on_disk, search_slots, search_
 from partita.design.tables import VectorIndex
 from partita.errors import ProofError
 from partita.plan.key_ranges import KeyRange, key_range
+from partita.plan.old_ranges import check_partitions
 from partita.plan.stored_keys import index_keys, meeting
 
 
@@ -32,6 +33,7 @@ def prove_search(read: Read) -> SearchProof:
     """The proof of one search."""
     index = vector_index(read)
     _check_sources(read, index)
+    check_partitions(read)
     _check_values(read, index)
     found = key_range(read)
     foreign = [each.name for each in _foreign_models(read, index, found)]
