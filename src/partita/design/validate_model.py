@@ -24,6 +24,7 @@ from partita.design.markers import (
     Version,
 )
 from partita.design.models import Attribute, EntityKeys, Model
+from partita.design.validate_attributes import validate_attributes
 from partita.design.validate_migrations import check_migrations
 from partita.errors import DesignError
 
@@ -42,6 +43,7 @@ _COLLECTIONS = ("L", "M", "SS", "NS", "BS", "")
 
 def validate_model(model: Model) -> None:
     """A DesignError for the first declaration that cannot work."""
+    validate_attributes(model)
     for keys in _all_keys(model):
         _check_fields(keys.where, model, keys.when)
         _check_sparse(model, keys)
