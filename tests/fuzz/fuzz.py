@@ -66,6 +66,8 @@ def one_write(data: st.DataObject, run: Run) -> None:
         entity = data.draw(st.sampled_from(old))
         made = Write("create", entity, data.draw(entity_values(entity, run)))
         run.put_under_old_key(made, data.draw(st.sampled_from(sorted(TIME_FORMATS))))
+        if data.draw(st.integers(0, 3)) == 3:
+            run.write(Write("delete", entity, key={name: made.values[name] for name in entity.key.fields}), driver)
         return
     write = data.draw(writes(run))
     if how == "every fault":

@@ -74,7 +74,7 @@ def _drafts(draw: st.DrawFn, number: int, shared: Kind, plain_table: bool) -> _D
     constant = draw(st.sampled_from(["P", "P", "P", f"E{number}"]))
     partition = (Segment(constant), Segment("", "p", shared.forms[0]))
     rest = {name: each for name, each in fields.items() if name != "p"}
-    if number == 0 and chance(draw, 3):  # such a parent can own others
+    if number == 0 and chance(draw, 2):  # such a parent can own others
         sort_template: tuple[Segment, ...] = (Segment(draw(st.sampled_from(CONSTANTS))),)
         moved = draw(st.booleans())
     else:

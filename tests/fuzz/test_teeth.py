@@ -2,7 +2,7 @@
 
 import importlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
@@ -114,7 +114,7 @@ def _without_lookup(_: Any) -> Any:
 def _finds_nothing(_: Any) -> Any:
     """A flow that reads and writes nothing."""
 
-    def mutated(*_args: Any) -> Iterator[Any]:
+    def mutated(*_args: Any) -> Generator[Any, Any, dict[str, Any]]:
         yield from ()
         return {}
 

@@ -67,6 +67,8 @@ class FanOut(msgspec.Struct, frozen=True, eq=False):
 
 def fan_out(values: Sequence[Any], limit: int) -> Any:
     """`Card.by_day.query(fan_out(days, 7))`: one Query for each value, merged in the order of the sort key."""
+    if type(limit) is not int or limit < 1:
+        raise DesignError("fan_out", f"at most {limit!r} values is no limit", "write fan_out(values, 10)")
     return FanOut(values, limit)
 
 
@@ -221,6 +223,11 @@ class Query(_Call[E_co]):
             raise DesignError(self.read.name, "a range is either a beginning or has bounds", "leave starts_with out")
         return self._with(bounds=found)
 
+    def _ordered(self, order: Order) -> "Query[E_co]":
+        if self.read.order not in (None, order):
+            raise DesignError(self.read.name, "it declares two orders", "keep one of them")
+        return self._with(order=order)
+
     def between(self, low: Any, high: Any) -> "Query[E_co]":
         """Only items whose next sort part lies between the two, both included: `low <= part <= high`."""
         return self._bounded(low=low, high=high)
@@ -255,19 +262,19 @@ class Query(_Call[E_co]):
 
     def newest_first(self) -> "Query[E_co]":
         """In falling order of the next sort part, which must be a time; the proof checks that."""
-        return self._with(order=Order(Direction.NEWEST))
+        return self._ordered(Order(Direction.NEWEST))
 
     def oldest_first(self) -> "Query[E_co]":
         """In rising order of the next sort part, which must be a time."""
-        return self._with(order=Order(Direction.OLDEST))
+        return self._ordered(Order(Direction.OLDEST))
 
     def smallest_first(self, field: str) -> "Query[E_co]":
         """In rising order of a sort part: a number, a time, a ranked enum or text."""
-        return self._with(order=Order(Direction.SMALLEST, field))
+        return self._ordered(Order(Direction.SMALLEST, field))
 
     def largest_first(self, field: str) -> "Query[E_co]":
         """In falling order of a sort part: a number, a time, a ranked enum or text."""
-        return self._with(order=Order(Direction.LARGEST, field))
+        return self._ordered(Order(Direction.LARGEST, field))
 
     def reversed(self) -> "Query[E_co]":
         """From the end of the range, whatever the order of its values."""
@@ -275,13 +282,14 @@ class Query(_Call[E_co]):
 
     def page(self, size: int) -> "Query[E_co]":
         """At most `size` items in a page."""
-        if size < 1:
-            raise DesignError(self.read.name, f"a page cannot have {size} items", "write page(20)")
+        if type(size) is not int or size < 1:
+            raise DesignError(self.read.name, f"a page cannot have {size!r} items", "write page(20)")
         return self._with(page_size=size)
 
     def where(self, condition: Condition) -> "Query[E_co]":
-        """A declared filter: items that fail it are read and billed, but not returned."""
-        return self._with(where=condition)
+        """A declared filter: items that fail it are read and billed, but not returned. Several must all hold."""
+        several = self.read.where is not None and isinstance(condition, Condition)
+        return self._with(where=self.read.where & condition if several else condition)  # type: ignore[operator]
 
     def filtered_by_type(self) -> "Query[E_co]":
         """A declared filter by the table's type attribute: items of other entities in the range are not returned.
@@ -405,4 +413,6 @@ def collection(
 ) -> Collection[A | B | C | D | G | H]: ...
 def collection(*readables: Readable[Any]) -> Collection[Any]:
     """`collection(Customer, Order)(customer_id)`: the items of these entities in one partition, by one Query."""
+    if not readables:
+        raise DesignError("collection", "it names no entities", "write collection(Customer, Order)(customer_id)")
     return Collection(Read(tuple(source_of(each) for each in readables), ()))
