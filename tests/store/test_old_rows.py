@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from partita import (
     prove,
     query,
 )
+from partita.design.entities import EntityMeta
 from partita.dynamodb.requests import PutItem
 
 games = Table("games", pk="PK", sk="SK")
@@ -261,3 +263,18 @@ def test_fan_out_leaves_out_values_that_an_old_key_cannot_hold() -> None:
         old = {"PK": {"S": "OLD#a#S"}, "SK": {"S": "2"}, "hall": {"S": "a"}, "row": {"S": "2"}}
         db.backend.call(PutItem(table_name="halls", item=old))
         assert sorted(each.row for each in db(seats(["a#", "a"]))) == ["1", "2"]
+
+
+@pytest.mark.parametrize("constant", ["OLD#RED-", "OLD-RED-", "RED", "RE#", "RED-#", "RED-OLD-"])
+def test_old_constants_are_found_where_the_key_begins_with_a_constant_and_a_part(constant: str) -> None:
+    """The range of today begins with `RED-`; whether it contains the old keys depends on what they begin with."""
+    table = Table("boxes", pk="PK", sk="SK")
+    names = {"__annotations__": {"box": str, "n": int}, "__module__": __name__}
+    old = [("BOX#{box}", f"{constant}{{n:plain}}")]
+    ball: Any = EntityMeta("Ball", (Entity,), names, table=table, key=("BOX#{box}", "RED-{n:4}"), old_keys=old)
+    with connect("memory:", prove("boxes", table)) as db:
+        db.create_tables()
+        item = {"PK": {"S": "BOX#a"}, "SK": {"S": f"{constant}7"}, "box": {"S": "a"}, "n": {"N": "7"}}
+        db.backend.call(PutItem(table_name="boxes", item=item))
+        db.create(ball(box="a", n=8))
+        assert sorted(each.n for each in db(query(ball, "a"))) == [7, 8]

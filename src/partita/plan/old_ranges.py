@@ -104,11 +104,12 @@ def _contains(read: Read, mine: KeyRange, old: Read) -> bool:
         return False
     begin, longer = _pieces(mine), _pieces(other)
     opened = mine.sort_prefix.constant_prefix
-    return longer[: len(begin)] == begin and (len(longer) > len(begin) or opened == other.sort_prefix.constant_prefix)
+    follows = longer[len(begin)][1] if len(longer) > len(begin) else other.sort_prefix.constant_prefix
+    return longer[: len(begin)] == begin and follows.startswith(opened)
 
 
-def _pieces(found: KeyRange) -> list[object]:
-    """What a range gives, attribute by attribute."""
+def _pieces(found: KeyRange) -> list[tuple[str, str, object, object]]:
+    """What a range gives, attribute by attribute: the attribute, the constant, the form and the value of each piece."""
     fixed = [
         (each.attribute.name, piece.segment.constant, piece.segment.form, piece.value)
         for each in found.fixed
