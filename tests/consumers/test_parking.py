@@ -167,6 +167,20 @@ def test_changes_that_were_held_go_on_when_the_consumer_does_not_hold_them_any_m
         assert world.numbers("a") == [2]
 
 
+def test_retried_dead_letter_is_handled_at_once_by_a_runner_that_looks_again() -> None:
+    with world_of("continue") as world:
+        world.write("a", fails=True)
+        world.run()
+        world.failing.clear()
+        world.runner.step()
+        world.admin.retry(*world.admin.dead_letters())
+        world.runner.step()
+        assert world.handled == []
+        world.runner.parking.look_again()
+        world.runner.step()
+        assert world.numbers("a", late=True) == [1]
+
+
 class Unreadable(Exception):
     def __str__(self) -> str:
         raise RuntimeError

@@ -49,6 +49,11 @@ class ConsumerThread:
         """Has it look for changes."""
         self._awake.set()
 
+    def look_again(self) -> None:
+        """Has it look for what somebody has ordered, too: a dead letter may have been retried."""
+        self._runner.parking.look_again()
+        self._awake.set()
+
     def stop(self) -> None:
         """Lets it end after the changes at hand; `join` waits for that."""
         self._is_stopping = True

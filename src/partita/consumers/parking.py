@@ -87,6 +87,10 @@ class Parking:
             with suppress(NotFound), self._db.change(self._key(first)) as draft:
                 draft.due_at = self._db.now()
 
+    def look_again(self) -> None:
+        """Lets the next `retry_due` notice at once what other processes have changed."""
+        self._loaded_at = float("-inf")
+
     def holds(self, item: str) -> bool:
         """Whether changes of an item wait here, so that its later ones have to wait, too."""
         return item in self._items

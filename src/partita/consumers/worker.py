@@ -146,7 +146,7 @@ class Worker:
         was_held = running.lease.is_held
         may_hold = was_held or not self._stopping.is_set()
         if may_hold and running.lease.hold(look=look) and (look or not was_held):
-            running.wake()  # somebody may have retried a dead letter, or ordered a replay
+            running.look_again()
 
 
 def create_state_tables(db: Store) -> None:
