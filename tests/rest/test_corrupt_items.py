@@ -93,7 +93,8 @@ def test_engine_on_damaged_pages_responds_without_details(whole: bytes, tmp_path
         scan = {"x_amz_target": "DynamoDB_20120810.Scan"}
         status, body = _asked(address, b'{"TableName":"partita-dev-blog"}', **scan)
         assert (status, "InternalServerError" in body) == (500, True)
-    assert said == []
+        assert (str(file) in body, "malformed" in body) == (False, False)
+    assert said == [f"the storage failed while answering DynamoDB_20120810.Scan: {file}: {MALFORMED}"]
 
 
 @pytest.mark.parametrize("command", [["serve", "blog", "--on"], ["engine", "--data"]], ids=["serve", "engine"])

@@ -267,8 +267,10 @@ def _lone_surrogate_error() -> ValidationException:
 
 
 def as_dynamodb_error(error: StorageError) -> Exception:
+    """DynamoDB's error for one of the storage, which is its cause."""
     if isinstance(error, StorageClosed):
         return error  # of this process, and no answer of DynamoDB
-    if isinstance(error, StorageBusy):
-        return ThrottlingException(str(error))
-    return InternalServerError(str(error))
+    kind = ThrottlingException if isinstance(error, StorageBusy) else InternalServerError
+    found = kind(str(error))
+    found.__cause__ = error
+    return found

@@ -16,6 +16,7 @@ from partita.dynamodb.decode import decode_request, error_body
 from partita.dynamodb.exceptions import DynamoDBError, InternalServerError, UnknownOperationException
 from partita.dynamodb.operations import OPERATIONS, TARGETS
 from partita.dynamodb.requests import Request
+from partita.errors import StorageBusy, StorageError
 from partita.server.large_requests import LargeRequests
 from partita.server.turns import Turns
 
@@ -32,6 +33,7 @@ _LONG = (
 )
 LONG_TARGETS = frozenset(OPERATIONS[name].target.encode() for name in (*_LONG, "TransactGetItems"))
 
+_FAILED_STORAGE = "The database cannot be read or written; the log of the server has the reason."
 _encode = msgspec.json.encode
 _log = logging.getLogger("partita.server")
 
@@ -139,7 +141,15 @@ def parse_request(target: bytes, body: bytes) -> Request[Any]:
 
 
 def error_response(error: BaseException, target: bytes) -> ProtocolResponse:
-    """The response for an error. Unexpected errors are logged and answered with a generic InternalServerError."""
+    """The response for an error. Unexpected errors are logged and answered with a generic InternalServerError.
+
+    So are errors of the storage, whose words name files of this machine.
+    """
+    if isinstance(error, DynamoDBError) and isinstance(error.__cause__, StorageError):
+        _log.error("the storage failed while answering %s: %s", target.decode("latin-1"), error.__cause__)
+        busy = "The database is busy. Try again later."
+        public = type(error)(busy if isinstance(error.__cause__, StorageBusy) else _FAILED_STORAGE)
+        return public.status, error_body(public)
     if isinstance(error, DynamoDBError):
         return error.status, error_body(error)
     _log.error("an unexpected error while answering %s", target.decode("latin-1"), exc_info=error)
