@@ -24,6 +24,7 @@ from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidValue, ReservedKey, Step
 from partita.plan.key_source import SHORT, missing_source, text_source
+from partita.plan.normal_forms import value_forms
 from partita.plan.predicates import design_predicate
 from partita.validation import invalid_value
 
@@ -314,24 +315,32 @@ def key_in_item(model: Model, item: Item) -> Item:
 def old_keys(model: Model, values: Values) -> Iterator[Item]:
     """The other keys under which the entity may be stored.
 
-    These are the declared `old_keys`, and all keys with their times in the formats of other code.
+    These are the declared `old_keys`, with their texts composed or decomposed, and all keys with their times in the
+    formats of other code.
     """
-    current = key_of(model, values)
+    found = [key_of(model, values)]
     for keys in (*model.old_keys, model.key):
-        try:
-            made = {each.name: key_value(model, each, values) for each in keys.attributes}
-        except InvalidValue:
-            continue  # a value that the old key cannot hold was never stored under it
-        key = {name: value for name, value in made.items() if value is not None}
-        if len(key) < len(made):
-            continue
-        if key != current:
-            yield key
-        for each in keys.attributes:
-            for text in each.template.with_other_times(values) if each.template is not None else ():
-                other = key | {each.name: {"S": text}}
-                if other not in (key, current):
-                    yield other
+        fields = tuple(keys.fields)
+        for forms in value_forms(tuple(values[field] for field in fields)):
+            for key in _written_by_others(model, keys, {**values, **dict(zip(fields, forms, strict=True))}):
+                if key not in found:
+                    found.append(key)
+                    yield key
+
+
+def _written_by_others(model: Model, keys: EntityKeys, values: Values) -> Iterator[Item]:
+    """A key of the entity, and the same with its times in the formats of other code."""
+    try:
+        made = {each.name: key_value(model, each, values) for each in keys.attributes}
+    except InvalidValue:
+        return  # a value that the old key cannot hold was never stored under it
+    key = {name: value for name, value in made.items() if value is not None}
+    if len(key) < len(made):
+        return
+    yield key
+    for each in keys.attributes:
+        for text in each.template.with_other_times(values) if each.template is not None else ():
+            yield key | {each.name: {"S": text}}
 
 
 def key_value(model: Model, attribute: KeyAttribute, values: Values) -> AttributeValue | None:

@@ -10,8 +10,9 @@ import msgspec
 from partita.dynamodb.values import Item, sort_value
 from partita.errors import InvalidValue
 from partita.plan.adjacent_values import EmptyRange
+from partita.plan.normal_forms import value_forms
 from partita.plan.range_conditions import AttributeCondition
-from partita.plan.read_requests import Plan, conditions_of, fan_out_values, query, time_filter
+from partita.plan.read_requests import FanOutValues, Plan, conditions_of, fan_out_values, query, time_filter
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State
 from partita.store.flows import Flow
@@ -49,20 +50,11 @@ class OldRows:
         """Reads all of them."""
         found: dict[str, OldRow] = {}
         for old in self._plan.old_plans:
-            for value in fan_out_values(old, self._arguments, possible_only=True):
-                start: Item | None = None
-                while True:
-                    try:
-                        asked = query(old, self._arguments, fan_out_value=value, start=start, consistent=consistent)
-                    except InvalidValue:
-                        break  # a value that the old key cannot hold was never stored under it
-                    reply = yield from send_idempotent(context, asked)
-                    live = [raw for raw in reply.items or () if not has_expired(context, old.model, raw)]
+            for arguments in value_forms(self._arguments):
+                for value in fan_out_values(old, arguments, possible_only=True):
+                    live = yield from self._read_range(context, old, arguments, value, consistent=consistent)
                     for row in self._rows(old, live):
                         found.setdefault(str(row.key), row)  # of two old keys, the one that is declared first
-                    if reply.last_evaluated_key is None:
-                        break
-                    start = msgspec.json.decode(reply.last_evaluated_key)
         forward = self._plan.proof.forward
         ordered = sorted(found.values(), key=lambda row: row.order, reverse=not forward)
         if self._position != START:
@@ -72,6 +64,23 @@ class OldRows:
         replaced = yield from replaced_items(context, places, consistent=consistent)
         self.waiting = [row for at, row in enumerate(ordered) if at not in replaced]
         self.ended = True
+
+    def _read_range(
+        self, context: StoreContext, old: Plan, arguments: tuple[Any, ...], value: FanOutValues, *, consistent: bool
+    ) -> Flow[list[msgspec.Raw]]:
+        """All items of one range, but those that have expired."""
+        live: list[msgspec.Raw] = []
+        start: Item | None = None
+        while True:
+            try:
+                asked = query(old, arguments, fan_out_value=value, start=start, consistent=consistent)
+            except InvalidValue:
+                return live  # a value that the old key cannot hold was never stored under it
+            reply = yield from send_idempotent(context, asked)
+            live += [raw for raw in reply.items or () if not has_expired(context, old.model, raw)]
+            if reply.last_evaluated_key is None:
+                return live
+            start = msgspec.json.decode(reply.last_evaluated_key)
 
     def _rows(self, old: Plan, items: Iterable[msgspec.Raw]) -> Iterable[OldRow]:
         """The items that are stored under an old key, and whose key would now be in the range of the query."""
