@@ -1,4 +1,4 @@
-"""Parked changes: whatever fails, and whoever repairs it, no change is left behind and the order of an item is kept."""
+"""Parked changes: after any failure and repair, no change is left behind and the order of an item is kept."""
 
 import random
 from collections.abc import Callable, Iterator

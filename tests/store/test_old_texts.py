@@ -1,4 +1,4 @@
-"""Texts in old keys that other code has written composed or decomposed: both are the same text, whoever asks."""
+"""Texts in old keys that other code has written composed or decomposed: both are the same text in every read."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -62,6 +62,8 @@ def test_old_row_is_found_by_every_form_of_its_text(stored: Form, asked: Form) -
     assert len(list(db(books(shelf)))) == 1
     assert len(list(db(of_shelves([shelf, "b"])))) == 1
     assert len(list(db(of_shelves([text("NFC", "é"), text("NFD", "é")])))) == 1
+    assert len(list(db(query(Book, shelf)))) == 1  # a constant of the read
+    assert len(list(db(query(Book, fan_out([shelf, "b"], 3))))) == 1
     assert len(db.get_many([book(shelf, title)])) == 1
 
 

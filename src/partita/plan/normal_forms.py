@@ -1,8 +1,9 @@
 """Unicode normal forms of values: other code may have written a text in a key composed or decomposed."""
 
 import unicodedata
-from collections.abc import Iterable
 from typing import Any, Literal
+
+from partita.design.reads import FanOut
 
 Form = Literal["NFC", "NFD"]
 
@@ -24,16 +25,21 @@ def value_forms(values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 
 
 def _may_differ(value: Any) -> bool:
+    if isinstance(value, FanOut):
+        return _may_differ(value.values)
     if type(value) is str:
         return not value.isascii()
     return isinstance(value, list | tuple) and any(_may_differ(each) for each in value)
 
 
 def _in_form(form: Form, value: Any) -> Any:
+    """The value in a form; the same object where nothing differs."""
+    if isinstance(value, FanOut):
+        listed = _in_form(form, value.values)
+        return value if listed is value.values else FanOut(listed, value.limit)
     if type(value) is str:
         return unicodedata.normalize(form, value)
-    return _listed(form, value) if isinstance(value, list | tuple) else value
-
-
-def _listed(form: Form, values: Iterable[Any]) -> list[Any]:
-    return [_in_form(form, each) for each in values]
+    if not isinstance(value, list | tuple):
+        return value
+    listed = type(value)(_in_form(form, each) for each in value)
+    return value if listed == value else listed

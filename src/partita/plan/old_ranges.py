@@ -14,21 +14,23 @@ from partita.design.models import EntityKeys, Model
 from partita.design.reads import EntityKey, Read
 from partita.errors import ProofError
 from partita.plan.key_ranges import PLAIN, KeyRange, Piece, SortPrefix, key_range
+from partita.plan.normal_forms import value_forms
 from partita.plan.stored_keys import templates_text
 
 
 def old_reads(read: Read, found: KeyRange) -> tuple[Read, ...]:
-    """A read for each old key of the entities that a query of the table returns, if its range does not contain it."""
+    """Reads of each old key of the entities that a query of the table returns, if its range does not contain it."""
     if read.single:
         return ()
     if read.sources[0].keys.index is not None:
         _check_index(read, found)
         return ()
     every = tuple(
-        _old_read(read, source, keys)
+        old
         for source in read.sources
         if source.keys is source.model.key
         for keys in source.model.old_keys
+        for old in _reads_of_old_key(read, source, keys)
     )
     return (
         () if all(_contains(read, found, old) for old in every) else every
@@ -120,8 +122,8 @@ def _pieces(found: KeyRange) -> list[tuple[str, str, object, object]]:
     return [*fixed, *(("", piece.segment.constant, piece.segment.form, piece.value) for piece in open_pieces)]
 
 
-def _old_read(read: Read, source: EntityKey, keys: EntityKeys) -> Read:
-    """The read of all items under an old key that can belong to the query."""
+def _reads_of_old_key(read: Read, source: EntityKey, keys: EntityKeys) -> list[Read]:
+    """The reads of all items under an old key that can belong to the query, one for each form of its constants."""
     model = source.model
     named = [part_identity(slot.field, slot.form) for slot in key_slots(model, source.keys, whole=False)]
     given = dict(zip(named, read.given, strict=False))
@@ -137,7 +139,8 @@ def _old_read(read: Read, source: EntityKey, keys: EntityKeys) -> Read:
                 )
             break
         values.append(given[part_identity(slot.field, slot.form)])
-    return Read((EntityKey(model, keys),), tuple(values), where=read.where, label=read.name)
+    sources = (EntityKey(model, keys),)
+    return [Read(sources, forms, where=read.where, label=read.name) for forms in value_forms(tuple(values))]
 
 
 def _has_many_texts(slot: Slot) -> bool:
