@@ -243,14 +243,16 @@ class _Trial:
             self.has_equal = self.alive(place) is None  # a deletion that was lost is done if there is no item
         if found is None or not is_alive(*found, self.now):
             return  # an expired item may stay until it is deleted by its TTL
-        self.deleted.add(place)
         if self.several:
+            self.deleted.add(place)
             self._remove(place)
         else:
             self._remove_with_owned(place)
 
     def _remove_with_owned(self, place: Identity) -> None:
         found = self.items[place]
+        if is_alive(*found, self.now):
+            self.deleted.add(place)
         self._remove(place)
         for number in found[0].owns:
             child = self.spec.entities[number]

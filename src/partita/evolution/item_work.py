@@ -157,7 +157,7 @@ def item_work(
         return None
     relied_on = dependencies(design, stored.model) if mark or missing.guards else set()
     own = list(_own_actions(stored, changed, mark, now, relied_on))
-    others = list(actions(stored.model, outdated, missing, skip or set(), now))
+    others = list(actions(design, stored.model, outdated, missing, skip or set(), now))
     return ItemWork(stored, kinds, (*own, *others), guards)
 
 

@@ -226,7 +226,7 @@ def plan_blind_change(design: Design, change: ItemChange) -> list[ItemAction]:
     known = {name: value for name, value in change.key.items() if name in change.model.known_fields}
     values = known | {name: edit.value for name, edit in edits.items() if isinstance(edit, Assign)}
     item = encode_attributes(change.model, values)
-    return [_update(change, edits, values, item, _shape(design, change), ())]
+    return [_update(design, change, edits, values, item, _shape(design, change), ())]
 
 
 def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) -> list[ItemAction]:
@@ -237,7 +237,7 @@ def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) ->
     if shape.limited:
         effect.check_limits(model, before, after, shape.limited)
     if found.old_key is not None and not edits:
-        found.check(model, _clauses(change))
+        found.check(model, _clauses(design, change))
         return [found.unchanged(model)]
     if found.old_key is not None or (shape.edits_key and key_of(model, before) != key_of(model, after)):
         return _move(design, change, found, before, after)
@@ -245,7 +245,7 @@ def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) ->
         edits = {**edits, **{name: Assign(after[name]) for name in shape.computed}}
     item = encode_fields(model, shape.encoded, after)
     fences = fence(model, found.item, shape.fenced)
-    update = _update(change, edits, after, item, shape, fences)
+    update = _update(design, change, edits, after, item, shape, fences)
     if not shape.affects_others:
         return [update]
     encoded = encode_fields(model, shape.conditions, before)
@@ -256,7 +256,7 @@ def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) ->
         steps = update.steps | {name: SetAttribute(value) for name, value in mark.items()}
         clauses = (*update.clauses, *effect.mark_fence(design, model, found.item))
         update = msgspec.structs.replace(update, kind="update", steps=steps, clauses=clauses)
-    return [update, *effect.actions(model, was, will, change.skip, change.now)]
+    return [update, *effect.actions(design, model, was, will, change.skip, change.now)]
 
 
 def edits_to_replace(model: Model, entity: Any) -> dict[str, Edit]:
@@ -288,6 +288,7 @@ def _values_after(model: Model, edits: Mapping[str, Edit], before: Values) -> di
 
 
 def _update(
+    design: Design,
     change: ItemChange,
     edits: Mapping[str, Edit],
     values: Values,
@@ -302,7 +303,7 @@ def _update(
         for name, value in derived_attributes(model, group, values, item).items():
             steps[name] = _REMOVE if value is None else SetAttribute(value)
     judged = (*transition_clauses(model, edits), *bound_clauses(model, edits)) if shape.is_judged else ()
-    clauses = (*_clauses(change), *judged, *fences)
+    clauses = (*_clauses(design, change), *judged, *fences)
     kind: Kind = "update" if steps else "check"
     key, from_read = change.stored_key, bool(shape.computed)
     return ItemAction(kind, model.table.name, key, model.name, None, steps, clauses, from_read=from_read)
@@ -331,7 +332,7 @@ def _stored_names(model: Model) -> dict[str, str]:
     return {member.field: member.name for member in members}
 
 
-def _clauses(change: ItemChange) -> Iterator[Clause]:
+def _clauses(design: Design, change: ItemChange) -> Iterator[Clause]:
     """The item exists, has not expired, and has the version and the condition that the caller asks for."""
     model = change.model
 
@@ -341,7 +342,7 @@ def _clauses(change: ItemChange) -> Iterator[Clause]:
     yield Clause(present(model.table.pk), missing)
     if model.expires is not None and model.table.ttl is not None:
         yield Clause(alive(model.table.ttl, expiry_second(change.now)), missing)
-    if model.owns:
+    if model in design.markable:
         yield Clause(absent(effect.BEING_DELETED), lambda _: NotFound(model.name, change.key))
     if change.version is not None:
         version = model.one_marked(Version)
@@ -387,7 +388,10 @@ def _move(
     """The key changes: one transaction deletes the old item and puts the new one, with every attribute it had."""
     model = change.model
     _check_no_dependents(design, model, before, after)
-    required = (*_clauses(change), *transition_clauses(model, {name: Assign(after[name]) for name in change.edits}))
+    required = (
+        *_clauses(design, change),
+        *transition_clauses(model, {name: Assign(after[name]) for name in change.edits}),
+    )
     if found.old_key is not None:
         found.check(model, required)  # conditions on an old key would mean something else
         required = ()
@@ -399,7 +403,7 @@ def _move(
     here = ItemAction("put", model.table.name, key_of(model, after), model.name, item=item, clauses=(taken,))
     was = found.effects(design, model, before, encode_attributes(model, before))
     will = effect.effects(design, model, after, item)
-    return [gone, here, *effect.actions(model, was, will, change.skip, change.now)]
+    return [gone, here, *effect.actions(design, model, was, will, change.skip, change.now)]
 
 
 def _check_no_dependents(design: Design, model: Model, before: Values, after: Values) -> None:

@@ -1,5 +1,6 @@
 """A loaded design: tables, entities and patterns that were proven together, with their references resolved."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -116,6 +117,7 @@ class Design(msgspec.Struct, frozen=True, eq=False):
     counters: dict[Model, tuple[Counter, ...]] = msgspec.field(default_factory=dict)
     references: dict[Model, tuple[Reference, ...]] = msgspec.field(default_factory=dict)
     ownerships: dict[Model, tuple[Ownership, ...]] = msgspec.field(default_factory=dict)
+    markable: set[Model] = msgspec.field(default_factory=set)  # entities whose items are marked as being deleted
     data: DataState = msgspec.field(default_factory=DataState)
 
     def __repr__(self) -> str:
@@ -149,6 +151,12 @@ class Design(msgspec.Struct, frozen=True, eq=False):
     @property
     def patterns(self) -> dict[str, Pattern[Any, Any]]:
         return {pattern.name: pattern for table in self.tables for pattern in table.patterns}
+
+
+def counters_of(design: Design, model: Model) -> Iterator[tuple[Model, Counter]]:
+    """The counters of an entity, each with the child that it counts."""
+    for child, counters in design.counters.items():
+        yield from ((child, counter) for counter in counters if counter.parent is model)
 
 
 @lru_cache(maxsize=256)

@@ -5,7 +5,7 @@ by the difference, new references are checked. A creation has no effects before 
 """
 
 import enum
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -39,7 +39,7 @@ from partita.plan.actions import (
     present,
 )
 from partita.plan.condition_expressions import to_stored
-from partita.plan.design import Counter, CounterBuild, Design, Reference
+from partita.plan.design import Counter, CounterBuild, Design, Reference, counters_of
 from partita.plan.items import GUARD, Values, encode_attributes, expiry_of, expiry_second, key_of, key_parts
 from partita.plan.predicates import design_predicate, evaluate
 from partita.plan.races import BoundUnread, NothingToTake, ParentMissing, Raced
@@ -51,7 +51,7 @@ _OWNER = Field((OWNER,))
 _EXACT, _FOLDED = TextPart(), TextPart(fold=True)
 _NOTHING, _ONE = Decimal(0), Decimal(1)
 
-BEING_DELETED = "partita-leaving"  # attribute of an owner while its children are being deleted
+BEING_DELETED = "partita-leaving"  # attribute of an owner, and of owned items that count, while they are being deleted
 COUNTED = "partita-counted"  # attribute of a child that the tallies of a build include: the build's id
 
 
@@ -181,7 +181,7 @@ def _parent(parent: Model, parts: dict[str, str], values: Values) -> Parent | No
 
 
 def actions(
-    model: Model, before: Effects, after: Effects, skip: set[ItemIdentity], now: datetime
+    design: Design, model: Model, before: Effects, after: Effects, skip: set[ItemIdentity], now: datetime
 ) -> Iterator[ItemAction]:
     """The actions on other items; those in `skip` are not decremented or deleted.
 
@@ -193,14 +193,14 @@ def actions(
     for where in before.counts | after.counts:  # in the order of the design: the same request every time
         was, will = before.counts.get(where), after.counts.get(where)
         tally = _tally_step(before.build or after.build, was if before.counted else None, will)
-        change = _count_action(model, was, will, skip, now, tally)
+        change = _count_action(design, model, was, will, skip, now, tally)
         if change is not None:
             if where in after.counts:
                 counted.add(where[0])
             yield change
     for identity, (reference, target) in after.needs.items():
         if identity not in before.needs and identity not in counted:
-            there = _must_exist(model, reference.target, target, reference.refers, now)
+            there = _must_exist(design, model, reference.target, target, reference.refers, now)
             table, entity = reference.target.table.name, reference.target.name
             yield ItemAction("check", table, target.key, entity, clauses=(there,), own=False)
 
@@ -278,6 +278,7 @@ def _tally_step(build: CounterBuild | None, counted: Count | None, after: Count 
 
 
 def _count_action(
+    design: Design,
     model: Model,
     before: Count | None,
     after: Count | None,
@@ -295,7 +296,7 @@ def _count_action(
     parent = counter.parent
     name = counter.attribute.name
     if after is not None and change != 0:
-        clauses = [_must_exist(model, parent, whole, counter.refers, now)]
+        clauses = [_must_exist(design, model, parent, whole, counter.refers, now)]
     else:
         identity = item_identity(parent.table.name, key)
         there = present(next(iter(key)))
@@ -326,10 +327,10 @@ def _of_parent(
     return ItemAction(kind, parent.table.name, key, parent.name, None, steps, clauses, tallies, own=False)
 
 
-def _must_exist(model: Model, target: Model, wanted: Parent, refers: str, now: datetime) -> Clause:
+def _must_exist(design: Design, model: Model, target: Model, wanted: Parent, refers: str, now: datetime) -> Clause:
     """The item exists, is not being deleted, and has not expired."""
     there = present(next(iter(wanted.key)))
-    if target.owns:
+    if target in design.markable:
         there = there & absent(BEING_DELETED)
     if target.expires is not None and target.table.ttl is not None:
         there = there & alive(target.table.ttl, expiry_second(now))
@@ -416,32 +417,22 @@ def _bound(parent: Model, bound: Any, known: Item) -> Decimal | Field:
     return Decimal(stored["N"]) if stored is not None else bound
 
 
-def no_children_tallies(design: Design, model: Model, key: Values, now: datetime, *, owned: bool) -> tuple[Tally, ...]:
+def no_children_tallies(
+    design: Design, model: Model, key: Values, now: datetime, gone: Set[Model]
+) -> tuple[Tally, ...]:
     """The deletion of an item requires that nothing it counts is left: created again, it would count from zero.
 
-    What it owns was deleted before it, if `owned`. One that has expired is deleted whatever it counts, as by its TTL.
+    Children of the entities in `gone` were deleted before it. An item that has expired is deleted whatever it counts,
+    as by its TTL.
     """
-    gone = {each.child for each in design.ownerships.get(model, ())} if owned else set()
-    return tuple(_no_children(model, key, counter, now) for counter in _counters_of_others(design, model, gone))
+    return tuple(_no_children(model, key, each, now) for child, each in counters_of(design, model) if child not in gone)
 
 
-def counts_no_others(design: Design, model: Model, key: Values, now: datetime) -> tuple[Clause, ...]:
-    """An owner may be deleted with what it owns only if it counts nothing else: else nothing may be deleted."""
-    owned: set[Model] = set()
-    waiting = [model]
-    while waiting:
-        children = {each.child for each in design.ownerships.get(waiting.pop(), ())} - owned
-        owned |= children
-        waiting += children
-    tallies = (_no_children(model, key, counter, now) for counter in _counters_of_others(design, model, owned))
-    return tuple(Clause(each.condition, each.on_failure) for each in tallies)
-
-
-def _counters_of_others(design: Design, model: Model, owned: set[Model]) -> Iterator[Counter]:
-    """The counters of an entity whose children are not among these."""
-    for child, counters in design.counters.items():
-        if child not in owned:
-            yield from (counter for counter in counters if counter.parent is model)
+def counts_nothing(model: Model, key: Values, counters: Iterable[Counter], now: datetime) -> Iterator[Clause]:
+    """The conditions that these counters of an item are zero, or that it has expired."""
+    for counter in counters:
+        tally = _no_children(model, key, counter, now)
+        yield Clause(tally.condition, tally.on_failure)
 
 
 def _no_children(model: Model, key: Values, counter: Counter, now: datetime) -> Tally:

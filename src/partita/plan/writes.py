@@ -1,8 +1,11 @@
 """Creating, putting and deleting entities: from an entity to the actions of one request."""
 
+from collections.abc import Iterable, Set
 from datetime import datetime
 from functools import cache
 from typing import Any
+
+import msgspec
 
 from partita.design.conditions import Condition
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
@@ -18,11 +21,12 @@ from partita.plan.actions import (
     SetAttribute,
     Step,
     alive,
+    equals,
     present,
 )
 from partita.plan.changes import StoredItem, is_free
 from partita.plan.condition_expressions import to_stored
-from partita.plan.design import Design
+from partita.plan.design import Counter, Design
 from partita.plan.fences import condition_fields, dependencies, fence, whole_fence
 from partita.plan.item_compiler import compiled_item
 from partita.plan.items import (
@@ -81,7 +85,7 @@ def creation(
     if mark := effect.counted_mark(design, model):
         item = {**item, **mark}
     put = ItemAction("put", model.table.name, key, model.name, item=item, clauses=tuple(clauses))
-    return [put, *effect.actions(model, effect.Effects(exists=False), after, set(), now)]
+    return [put, *effect.actions(design, model, effect.Effects(exists=False), after, set(), now)]
 
 
 def unconditional_put(model: Model, entity: Any) -> ItemAction:
@@ -102,25 +106,29 @@ def can_delete_without_read(design: Design, model: Model) -> bool:
     return not model.uniques and not design.counters.get(model)
 
 
-def mark_being_deleted(design: Design, model: Model, key: Values, now: datetime, when: Condition | None) -> ItemAction:
-    """Marks an owner whose children are being deleted: no new item may refer to it.
-
-    One that counts items which it does not own stays as it is: they would keep it, without its children.
-    """
-    clauses = [Clause(present(model.table.pk), lambda _: Raced(model.name))]
-    clauses += effect.counts_no_others(design, model, key, now)
+def mark_being_deleted(
+    model: Model,
+    key: Values,
+    stored_key: Item,
+    counters: Iterable[Counter],
+    now: datetime,
+    missing: Raced,
+    when: Condition | None = None,
+) -> ItemAction:
+    """Marks an item that is being deleted, if these counters of it are zero: no new item may refer to it."""
+    clauses = [Clause(present(model.table.pk), lambda _: missing)]
+    clauses += effect.counts_nothing(model, key, counters, now)
     if when is not None:
         clauses.append(_condition_clause(model, key, when))
     steps: dict[str, Step] = {effect.BEING_DELETED: SetAttribute({"BOOL": True})}
-    stored_key = key_of(model, key)
     return ItemAction("update", model.table.name, stored_key, model.name, steps=steps, clauses=tuple(clauses))
 
 
-def unmark(model: Model, key: Values) -> ItemAction:
-    """Removes the mark of an owner that cannot be deleted."""
+def unmark(model: Model, stored_key: Item) -> ItemAction:
+    """Removes the mark of an item that cannot be deleted."""
     marked = Clause(present(effect.BEING_DELETED), lambda _: Raced(model.name))
     steps: dict[str, Step] = {effect.BEING_DELETED: RemoveAttribute()}
-    return ItemAction("update", model.table.name, key_of(model, key), model.name, steps=steps, clauses=(marked,))
+    return ItemAction("update", model.table.name, stored_key, model.name, steps=steps, clauses=(marked,))
 
 
 def _condition_clause(model: Model, values: Values, when: Condition, now: datetime | None = None) -> Clause:
@@ -138,6 +146,15 @@ def of_live_item(model: Model, condition: Condition, now: datetime) -> Condition
     return condition | ~is_alive if evaluate(condition, {}) else condition & is_alive
 
 
+def fenced_by_item(model: Model, actions: list[ItemAction], found: StoredItem) -> list[ItemAction]:
+    """The same actions under the condition that no attribute of the entity has changed since it was read."""
+    first, *others = actions
+    names = [member.name for member in model.stored_members if member.name not in model.table.key_names]
+    names += dict.fromkeys(each.name for each in model.index_key_fields.values())
+    fences = [Clause(equals(name, found.item.get(name)), lambda _: Raced(model.name)) for name in names]
+    return [msgspec.structs.replace(first, clauses=(*first.clauses, *fences)), *others]
+
+
 def deletion(
     design: Design,
     model: Model,
@@ -147,18 +164,19 @@ def deletion(
     when: Condition | None = None,
     skip: set[ItemIdentity] | None = None,
     *,
-    owned: bool = False,
+    gone: Set[Model] = frozenset(),
     expired: bool = False,
 ) -> list[ItemAction]:
     """The actions that delete an entity, its guards and what it added to counters; `found` where it was read.
 
-    `owned`: what it owns has been deleted. `expired`: it has expired, and counters are left alone, as by its TTL.
+    `gone`: the entities of which nothing that it counts is left. `expired`: it has expired, and counters are left
+    alone, as by its TTL.
     """
     clauses = []
     if when is not None:
         clauses.append(_condition_clause(model, key, when, now))
     stored_key = key_of(model, key)
-    tallies = effect.no_children_tallies(design, model, key, now, owned=owned)
+    tallies = effect.no_children_tallies(design, model, key, now, gone)
     if found is None:
         return [ItemAction("delete", model.table.name, stored_key, model.name, clauses=tuple(clauses), tallies=tallies)]
     values = values_of(model, found.entity)
@@ -174,7 +192,7 @@ def deletion(
         clauses.append(Clause(there, lambda _: Raced(model.name)))
         clauses += fence(model, found.item, dependencies(design, model))
     clauses += effect.mark_fence(design, model, found.item)
-    gone = ItemAction(
+    delete = ItemAction(
         "delete",
         model.table.name,
         stored_key,
@@ -184,4 +202,4 @@ def deletion(
         at_old_key=found.old_key is not None,
     )
     after = effect.Effects(exists=False)
-    return [gone, *effect.actions(model, before, after, skip or set(), now)]
+    return [delete, *effect.actions(design, model, before, after, skip or set(), now)]

@@ -134,7 +134,7 @@ def adopt_item(context: StoreContext, design: Design, model: Model, item: Item) 
     outdated, missing = yield from _guards(context, model, stored_key, effects(design, model, values, wanted))
     now = context.clock()
     rewriting = [] if equal_items(wanted, item) else list(_rewrite_actions(model, item, wanted, values, now))
-    guarding = actions(model, outdated, missing, set(), now)
+    guarding = actions(design, model, outdated, missing, set(), now)
     yield from execute(context, [*rewriting, *guarding])
     return bool(rewriting), len(missing.guards) - len(outdated.guards)
 

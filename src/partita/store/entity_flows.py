@@ -18,7 +18,7 @@ from partita.plan.effects import OWNER, guard_key, guard_of
 from partita.plan.items import Values, key_of, key_texts, normalize_operand, validate_entity, values_of
 from partita.plan.read_requests import checked_key, get_plan, key_values
 from partita.plan.writes import can_delete_without_read, creation, with_initial_values
-from partita.store import batches, writing
+from partita.store import batches, deletion, writing
 from partita.store.arguments import as_list, check_function
 from partita.store.context import StoreContext
 from partita.store.decoding import recogniser_of
@@ -93,14 +93,14 @@ class EntityFlows:
         if model.old_keys and self.design.ownerships.get(model):  # its children are deleted before it, one by one
             yield from self._move_before_deletion(model, key, when, check)
         old = bool(model.old_keys)
-        deleted = yield from writing.delete(self.context, self.design, model, key, when, check, old=old)
+        deleted = yield from deletion.delete(self.context, self.design, model, key, when, check, old=old)
         if deleted is None and not old and has_old_keys(model, key):
             if self.design.ownerships.get(model):
                 yield from self._move_before_deletion(model, key, when, check)
-            deleted = yield from writing.delete(self.context, self.design, model, key, when, check, old=True)
+            deleted = yield from deletion.delete(self.context, self.design, model, key, when, check, old=True)
         is_read = old or self.design.ownerships.get(model) or not can_delete_without_read(self.design, model)
         if deleted is None and is_read:
-            writing.check_holds_for_nothing(model, key, when)  # DynamoDB judges what is deleted unread
+            deletion.check_holds_for_nothing(model, key, when)  # DynamoDB judges what is deleted unread
         return deleted
 
     def _move_before_deletion(

@@ -24,12 +24,13 @@ from partita.plan.read_requests import get_plan, key_values
 from partita.plan.writes import creation, has_no_invariants, of_live_item, unconditional_put, with_initial_values
 from partita.store.arguments import check_change, check_condition_names
 from partita.store.context import StoreContext
+from partita.store.deletion import check_holds_for_nothing, planned_deletion
 from partita.store.drafts import Draft, edits_of
 from partita.store.execution import Planning, SkippedItems, retry_on_race
 from partita.store.flows import Flow
 from partita.store.old_keys import check_no_old_item, deletions_under_old_keys, fetch_for_write, has_old_keys
 from partita.store.readiness import check_writable
-from partita.store.writing import check_holds_for_nothing, planned_change, planned_deletion
+from partita.store.writing import planned_change
 
 E = TypeVar("E")
 N = TypeVar("N", bound=Entity)
@@ -163,7 +164,7 @@ class Transaction:
 
     def _check(self, model: Model, key: dict[str, Any], condition: Condition) -> Planning:
         stored = of_live_item(model, to_stored(model, condition), self._context.clock())
-        required = stored & absent(BEING_DELETED) if model.owns else stored
+        required = stored & absent(BEING_DELETED) if model in self._design.markable else stored
         clause = Clause(required, lambda _: ConditionFailed(model.name, key))
         if model.old_keys:
             found = yield from fetch_for_write(self._context, self._design, model, key)

@@ -1,4 +1,4 @@
-"""Flows that write one entity: create, put, replace, change, update, delete."""
+"""Flows that write one entity: create, put, replace, change, update."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,21 +9,16 @@ import msgspec
 from partita.design.conditions import Condition
 from partita.design.markers import Unique, Version
 from partita.design.models import Model
-from partita.design.reads import EntityKey, Query, Read
 from partita.dynamodb.canonical import ItemIdentity
 from partita.dynamodb.values import Item
 from partita.errors import (
-    AlreadyExists,
-    ConditionFailed,
     Fault,
     InvalidValue,
     NotFound,
     ReservedKey,
-    StillReferenced,
-    StoredItemInvalid,
     item_name,
 )
-from partita.plan.actions import Clause, ItemAction, equals, present
+from partita.plan.actions import Clause, ItemAction, equals
 from partita.plan.changes import (
     ItemChange,
     StoredItem,
@@ -33,31 +28,24 @@ from partita.plan.changes import (
     plan_blind_change,
     plan_fenced_change,
 )
-from partita.plan.condition_expressions import to_stored
 from partita.plan.creating_changes import can_create_unread, check_can_create, plan_creation, plan_unread_creation
-from partita.plan.design import Design, Ownership
+from partita.plan.design import Design
 from partita.plan.edits import Assign, Edit
-from partita.plan.effects import BEING_DELETED, OWNER, guard_key, guard_of
-from partita.plan.items import Values, key_in_item, key_of, key_parts, normalize_value, validate_entity, values_of
-from partita.plan.predicates import evaluate
+from partita.plan.effects import OWNER, guard_key, guard_of
+from partita.plan.items import Values, key_of, key_parts, normalize_value, validate_entity, values_of
 from partita.plan.races import Raced
 from partita.plan.writes import (
-    can_delete_without_read,
     creation,
-    deletion,
+    fenced_by_item,
     has_no_invariants,
-    mark_being_deleted,
     unconditional_put,
-    unmark,
     with_initial_values,
 )
-from partita.store.batches import BatchWrite, batch_write
 from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
 from partita.store.execution import ATTEMPTS, Planning, SkippedItems, execute, retries_exhausted, retry_on_race
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item
-from partita.store.old_items import has_expired, is_in_place, now_seconds
 from partita.store.old_keys import (
     deletions_under_old_keys,
     fetch_for_write,
@@ -66,7 +54,7 @@ from partita.store.old_keys import (
     settle_key_change,
 )
 from partita.store.readiness import check_writable
-from partita.store.reading import QueryPages, fetch_stored_item
+from partita.store.reading import fetch_stored_item
 from partita.validation import FaultyValue, invalid_value
 
 E = TypeVar("E")
@@ -236,7 +224,7 @@ def update(
         if not wanted.edits:
             return []
         planned = yield from _planned_from_read(context, design, wanted, found)
-        first, *others = _fenced_by_item(model, planned, found)
+        first, *others = fenced_by_item(model, planned, found)
         for name, value in changed_values(wanted, found).items():
             setattr(entity, name, value)
         return [msgspec.structs.replace(first, from_read=True), *others]
@@ -262,227 +250,6 @@ def _edits(model: Model, before: Any, after: Any) -> dict[str, Edit]:
         if not attribute.codec.same(old, new):
             edits[attribute.field] = Assign(new)
     return edits
-
-
-def _fenced_by_item(model: Model, actions: list[ItemAction], found: StoredItem) -> list[ItemAction]:
-    """The same actions under the condition that no attribute of the entity has changed since it was read."""
-    first, *others = actions
-    names = [member.name for member in model.stored_members if member.name not in model.table.key_names]
-    names += dict.fromkeys(each.name for each in model.index_key_fields.values())
-    fences = [Clause(equals(name, found.item.get(name)), lambda _: Raced(model.name)) for name in names]
-    return [msgspec.structs.replace(first, clauses=(*first.clauses, *fences)), *others]
-
-
-def delete(
-    context: StoreContext,
-    design: Design,
-    model: Model,
-    key: dict[str, Any],
-    when: Condition | None = None,
-    check: Callable[[Any], None] | None = None,
-    *,
-    old: bool = False,
-) -> Flow[Any]:
-    """Deletes an entity after everything that it owns; returns the deleted entity, or None if it did not exist.
-
-    It is None as well where the reply was lost and the item is gone.
-
-    `check` receives the entity and may raise; exactly the state that it saw is deleted. An owner is marked first: a
-    marked owner gets no new children, and after an interruption it still exists and can be deleted again.
-    """
-    check_writable(design, model)
-    if design.ownerships.get(model):
-        found = yield from _mark_owner(context, design, model, key, when, check)
-        if found is None:
-            return None
-        later: list[tuple[Model, Item]] = []
-        for ownership in design.ownerships[model]:
-            yield from _delete_owned(context, design, model, ownership, found.entity, later)
-        for child, item in later:
-            yield from _delete_child(context, design, child, item)
-        try:
-            return (yield from _delete_marked(context, design, model, key))
-        except StillReferenced:  # by items that another entity owns, and that refer to this one
-            yield from _unmark(context, model, key)
-            raise
-    last: list[StoredItem | None] = [None]
-
-    def plan(skip: SkippedItems) -> Planning:
-        actions, last[0] = yield from planned_deletion(context, design, model, key, when, skip, check, old=old)
-        return actions
-
-    reply = yield from retry_on_race(context, model.name, plan)
-    if last[0] is not None:
-        return last[0].entity
-    attributes = getattr(reply, "attributes", None)
-    return None if attributes is None else decoder_of(model)(attributes, now_seconds(context))
-
-
-def _mark_owner(
-    context: StoreContext,
-    design: Design,
-    model: Model,
-    key: dict[str, Any],
-    when: Condition | None,
-    check: Callable[[Any], None] | None,
-) -> Flow[StoredItem | None]:
-    """Marks an owner as being deleted, under the conditions of its deletion."""
-    last: list[StoredItem | None] = [None]
-    stored_key = key_of(model, key)
-
-    def plan(skip: SkippedItems) -> Planning:
-        last[0] = found = yield from fetch_stored_item(context, model, stored_key)
-        if found is None:
-            return []
-        marking = [mark_being_deleted(design, model, key, context.clock(), when)]
-        if check is not None:
-            check(found.entity)
-            return _fenced_by_item(model, marking, found)
-        return marking
-
-    yield from retry_on_race(context, model.name, plan)
-    return last[0]
-
-
-def _unmark(context: StoreContext, model: Model, key: dict[str, Any]) -> Flow[None]:
-    """Removes the mark of an owner; one that has none any more was deleted by another process."""
-
-    def plan(skip: SkippedItems) -> Planning:
-        found = yield from fetch_stored_item(context, model, key_of(model, key))
-        return [] if found is None or BEING_DELETED not in found.item else [unmark(model, key)]
-
-    yield from retry_on_race(context, model.name, plan)
-
-
-def _delete_marked(context: StoreContext, design: Design, model: Model, key: dict[str, Any]) -> Flow[Any]:
-    """Deletes a marked owner; one that was deleted meanwhile, and perhaps created again, has no mark and stays."""
-    deleted: list[Any] = [None]
-
-    def plan(skip: SkippedItems) -> Planning:
-        found = yield from fetch_stored_item(context, model, key_of(model, key))
-        deleted[0] = None if found is None or BEING_DELETED not in found.item else found.entity
-        if found is None or deleted[0] is None:
-            return []
-        first, *others = deletion(design, model, key, found, context.clock(), None, skip, owned=True)
-        marked = Clause(present(BEING_DELETED), lambda _: Raced(model.name))
-        return [msgspec.structs.replace(first, clauses=(*first.clauses, marked)), *others]
-
-    yield from retry_on_race(context, model.name, plan)
-    return deleted[0]
-
-
-def planned_deletion(
-    context: StoreContext,
-    design: Design,
-    model: Model,
-    key: dict[str, Any],
-    when: Condition | None,
-    skip: set[ItemIdentity],
-    check: Callable[[Any], None] | None = None,
-    *,
-    old: bool = False,
-) -> Flow[tuple[list[ItemAction], StoredItem | None]]:
-    """The actions of a deletion, and the item if it had to be read and has not expired.
-
-    With `old`, it is looked up under old keys as well, and deleted under all of them.
-    """
-    copies: list[ItemAction] = []
-    found: StoredItem | None = None
-    if old:
-        found, copies = yield from fetch_with_copies(context, design, model, key)
-    elif check is None and can_delete_without_read(design, model):
-        return deletion(design, model, key, None, context.clock(), when), None
-    if found is None:
-        return (yield from _planned_deletion_of_current(context, design, model, key, when, skip, check))
-    if check is not None:
-        check(found.entity)
-    first, *others = deletion(design, model, key, found, context.clock(), when, skip)
-    fenced = [first, *others] if check is None else _fenced_by_item(model, [first, *others], found)
-    return [*fenced, *copies], found
-
-
-def _planned_deletion_of_current(
-    context: StoreContext,
-    design: Design,
-    model: Model,
-    key: dict[str, Any],
-    when: Condition | None,
-    skip: set[ItemIdentity],
-    check: Callable[[Any], None] | None = None,
-) -> Flow[tuple[list[ItemAction], StoredItem | None]]:
-    """The same for what is stored under the current key, though it may have expired."""
-    raw = yield from fetch_item(context, model.table.name, key_of(model, key))
-    if raw is None:
-        return [], None
-    expired = has_expired(context, model, raw)
-    if not expired and not is_in_place(context, model, raw):
-        return [], None  # another item, under its old key
-    found = StoredItem(msgspec.json.decode(raw), decoder_of(model)(raw, None))
-    actions = deletion(design, model, key, found, context.clock(), when, skip, expired=expired)
-    if expired:
-        return actions, None
-    if check is not None:
-        check(found.entity)
-        actions = _fenced_by_item(model, actions, found)
-    return actions, found
-
-
-def check_holds_for_nothing(model: Model, key: dict[str, Any], when: Condition | None) -> None:
-    """ConditionFailed where the condition of a deletion is false for an item that does not exist."""
-    if when is not None and not evaluate(to_stored(model, when), {}):
-        raise ConditionFailed(model.name, key)
-
-
-def _delete_owned(
-    context: StoreContext,
-    design: Design,
-    model: Model,
-    ownership: Ownership,
-    parent: Any,
-    later: list[tuple[Model, Item]],
-) -> Flow[None]:
-    """Deletes all children, page by page, under their stored keys; in batches if they have no invariants.
-
-    A child that still counts others is added to `later`: they may be owned as well.
-    """
-    child = ownership.child
-    read = Read((EntityKey(child, ownership.keys),), ownership.query_values(parent))
-    in_batches = can_delete_without_read(design, child) and not design.ownerships.get(child) and not child.counters
-    pages = QueryPages[Any](context, Query[Any](read), consistent=True, copies=True)
-    while not pages.is_done:
-        items: list[Item] = [msgspec.json.decode(raw) for raw in (yield from pages.fetch_raw())]
-        if items and not (yield from _is_being_deleted(context, model, parent)):
-            return  # the owner was deleted meanwhile; these may be the children of a new one
-        if in_batches:
-            yield from batch_write(context, [BatchWrite(child, key_in_item(child, item)) for item in items])
-        else:
-            for item in items:
-                try:
-                    yield from _delete_child(context, design, child, item)
-                except StillReferenced:
-                    later.append((child, item))
-
-
-def _is_being_deleted(context: StoreContext, model: Model, parent: Any) -> Flow[bool]:
-    found = yield from fetch_stored_item(context, model, key_of(model, values_of(model, parent)))
-    return found is not None and BEING_DELETED in found.item
-
-
-def _delete_child(context: StoreContext, design: Design, child: Model, item: Item) -> Flow[None]:
-    """Deletes a child that has invariants; if other code wrote its key in another form, it is moved first.
-
-    An item that cannot be decoded, or that exists under both keys, is deleted as it is.
-    """
-    from partita.store.adoption import adopt_item
-
-    try:
-        entity = decoder_of(child).from_item(item)
-        if key_of(child, values_of(child, entity)) != key_in_item(child, item):
-            yield from adopt_item(context, design, child, item)
-    except (StoredItemInvalid, AlreadyExists):
-        yield from batch_write(context, [BatchWrite(child, key_in_item(child, item))])
-        return
-    yield from delete(context, design, child, {name: getattr(entity, name) for name in child.key.fields})
 
 
 def release(context: StoreContext, model: Model, unique: Unique, values: dict[str, Any]) -> Flow[None]:

@@ -10,6 +10,7 @@ from partita.design.tables import Table
 from partita.design.validate_model import check_stored_condition
 from partita.errors import DesignError
 from partita.plan.design import Counter, Design, Ownership, Reference
+from partita.plan.owned_trees import markable_models
 from partita.plan.proof.key_sources import key_sources, named_entities
 from partita.plan.proof.ownership import ownerships
 
@@ -25,6 +26,7 @@ def resolved(name: str, tables: tuple[Table, ...]) -> Design:
     for model in design.models:
         design.references[model] = tuple(_references(design, model))
         design.ownerships[model] = tuple(_ownerships(design, model))
+    design.markable.update(markable_models(design))
     return design
 
 
