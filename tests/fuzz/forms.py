@@ -36,6 +36,11 @@ def nfc(value: Any) -> Any:
     return unicodedata.normalize("NFC", value) if type(value) is str else value
 
 
+def nfd(value: Any) -> Any:
+    """Text in the form in which other code may write it in a key; other values unchanged."""
+    return unicodedata.normalize("NFD", value) if type(value) is str else value
+
+
 def folded(text: str) -> str:
     """Text as it is compared without case."""
     return str(nfc(nfc(text).casefold()))

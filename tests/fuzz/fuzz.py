@@ -65,7 +65,8 @@ def one_write(data: st.DataObject, run: Run) -> None:
     if old and under_old_key:
         entity = data.draw(st.sampled_from(old))
         made = Write("create", entity, data.draw(entity_values(entity, run)))
-        run.put_under_old_key(made, data.draw(st.sampled_from(sorted(TIME_FORMATS))))
+        time_format = data.draw(st.sampled_from(sorted(TIME_FORMATS)))
+        run.put_under_old_key(made, time_format, data.draw(st.sets(st.sampled_from(entity.key.fields or [""]))))
         if data.draw(st.integers(0, 3)) == 3:
             run.write(Write("delete", entity, key={name: made.values[name] for name in entity.key.fields}), driver)
         return

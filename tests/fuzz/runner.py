@@ -175,8 +175,11 @@ class Run:
         key = {name: item[name] for name in self.loaded.spec.key_names}
         self.backend.inner.call(wire.DeleteItem(table_name="tab", key=key))
 
-    def put_under_old_key(self, write: Write, time_format: str) -> None:
-        """Stores an item as other code did, under the old key of its entity, perhaps with times in another format."""
+    def put_under_old_key(self, write: Write, time_format: str, decomposed: set[str]) -> None:
+        """Stores an item as other code did, under the old key of its entity.
+
+        Perhaps its times are in another format there, and some texts decomposed.
+        """
         entity, separator = write.entity, self.loaded.spec.separator
         place = identity(entity, write.values)
         if entity.old is None or place in self.state.items:
@@ -186,7 +189,8 @@ class Run:
         if found is None or not stored.has_old_text(entity, found[1], separator, time_format):
             return
         new = stored.key_texts(entity.key, found[1], separator)
-        old = stored.key_texts(entity.old, found[1], separator, time_format)
+        written = {name: forms.nfd(value) if name in decomposed else value for name, value in found[1].items()}
+        old = stored.key_texts(entity.old, written, separator, time_format)
         if old is None or old == new:
             return
         (item,) = [each for each in self.scan() if new == {name: each[name].get("S") for name in new or {}}]

@@ -121,6 +121,10 @@ def _finds_nothing(_: Any) -> Any:
     return mutated
 
 
+def _as_it_is(_: Any) -> Any:
+    return lambda value: [value]
+
+
 def _no_values(_: Any) -> Any:
     return ()
 
@@ -133,6 +137,7 @@ MUTATIONS: dict[str, tuple[str, str, Mutation]] = {
     "range: lost order is not noticed": ("partita.plan.proof.order", "_sorts", _true),
     "range: after includes its bound": ("partita.design.reads", "Query.after", _with_bound),
     "range: items under old keys are not looked for": ("partita.plan.read_requests", "old_reads", _nothing),
+    "range: texts of old keys have one form": ("partita.plan.normal_forms", "_forms", _as_it_is),
     "range: a filter of a search is not sent": ("partita.plan.search_requests", "_equal", _empty),
     # stored keys
     "stored key: the condition of a key is forgotten": ("partita.plan.changes", "derivations", _without_n),

@@ -46,6 +46,9 @@ from partita.design.untyped_values import normalized_decimal, unicode_text
 EXACT = Context(prec=80)  # more than DynamoDB's 38 digits, so nothing is rounded
 _COMPLEMENT = str.maketrans("0123456789np", "9876543210pn")
 
+FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
+"""The Unicode forms in which other code may have written a text: composed and decomposed."""
+
 _DIGIT = characters("09")
 _MONTH = sequence(exactly(4, _DIGIT), literal("-"), exactly(2, _DIGIT))
 _DAY = sequence(_MONTH, literal("-"), exactly(2, _DIGIT))
@@ -172,10 +175,17 @@ class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
     separator: Separator = HASH
 
     @property
+    def has_text(self) -> bool:
+        """Whether it holds a text, which has several Unicode forms: not a number, a time or a flag."""
+        if self.kind is str or (isinstance(self.kind, type) and issubclass(self.kind, OpenEnum)):
+            return True
+        return any(isinstance(getattr(each, "value", each), str) for each in _listed_values(self.kind))
+
+    @property
     def language(self) -> Language:
         listed = _listed_values(self.kind)
         if listed and not (isinstance(self.kind, type) and issubclass(self.kind, OpenEnum)):
-            return texts(_verbatim_text(each) for each in listed)
+            return texts(unicodedata.normalize(form, _verbatim_text(each)) for each in listed for form in FORMS)
         return SOME_TEXT if self.last else self.separator.verbatim_language
 
     def write(self, value: Any) -> str:
@@ -209,7 +219,8 @@ def _listed_value(kind: Any, text: str) -> Any:
     if isinstance(kind, type) and issubclass(kind, OpenEnum):
         return kind(text)
     listed = _listed_values(kind)
-    found = [each for each in listed if _verbatim_text(each) == text]
+    composed = unicodedata.normalize("NFC", text)
+    found = [each for each in listed if unicodedata.normalize("NFC", _verbatim_text(each)) == composed]
     if not found:
         raise ValueError(f"{text!r} is not one of {', '.join(map(_verbatim_text, listed))}")
     return found[0]

@@ -145,6 +145,11 @@ class Template(msgspec.Struct, frozen=True, dict=True):
         """Whether other code may have written the key with a time in another format."""
         return any(isinstance(each.form, TimePart) for each in self.segments)
 
+    @property
+    def has_other_times(self) -> bool:
+        """Whether `with_other_times` finds other keys."""
+        return any(_is_time(each.form) for each in self.segments)
+
     def with_other_times(self, values: Mapping[str, Any]) -> Iterator[str]:
         """The key as other code may have written it, with times in other formats.
 

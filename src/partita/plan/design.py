@@ -16,6 +16,7 @@ from partita.design.naming import quantity
 from partita.design.patterns import Pattern
 from partita.design.tables import Table
 from partita.errors import ConfigurationError, InvalidValue
+from partita.plan.normal_forms import has_text_as_written, value_forms
 
 
 class Counter(msgspec.Struct, frozen=True, eq=False):
@@ -64,9 +65,10 @@ class Ownership(msgspec.Struct, frozen=True, eq=False):
         known = next((at for at, slot in enumerate(slots) if slot.field not in self.parts), len(slots))
         return slots[:known]
 
-    def query_values(self, parent: Any) -> tuple[Any, ...]:
-        """The values of these parts for a query of the parent's children."""
-        return tuple(self._query_value(slot, getattr(parent, self.parts[slot.field])) for slot in self.slots)
+    def query_values(self, parent: Any) -> list[tuple[Any, ...]]:
+        """The values of these parts for each query of the parent's children: an old key may have a text in any form."""
+        values = tuple(self._query_value(slot, getattr(parent, self.parts[slot.field])) for slot in self.slots)
+        return value_forms(values, [at for at, slot in enumerate(self.slots) if has_text_as_written(slot.form)])
 
     def _query_value(self, slot: Slot, value: Any) -> Any:
         """What a query gives for a part: the value, or what a form that keeps less than it keeps of it."""

@@ -24,7 +24,7 @@ from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidValue, ReservedKey, Step
 from partita.plan.key_source import SHORT, missing_source, text_source
-from partita.plan.normal_forms import value_forms
+from partita.plan.normal_forms import texts_as_written, value_forms
 from partita.plan.predicates import design_predicate
 from partita.validation import invalid_value
 
@@ -315,12 +315,12 @@ def key_in_item(model: Model, item: Item) -> Item:
 def old_keys(model: Model, values: Values) -> Iterator[Item]:
     """The other keys under which the entity may be stored.
 
-    These are the declared `old_keys`, with their texts composed or decomposed, and all keys with their times in the
-    formats of other code.
+    These are the declared `old_keys`, with each of their texts composed or decomposed, and all keys with their times in
+    the formats of other code.
     """
     found = [key_of(model, values)]
     for keys in (*model.old_keys, model.key):
-        fields = tuple(keys.fields)
+        fields = texts_as_written(keys)
         for forms in value_forms(tuple(values[field] for field in fields)):
             for key in _written_by_others(model, keys, {**values, **dict(zip(fields, forms, strict=True))}):
                 if key not in found:

@@ -6,15 +6,16 @@ for every page, and those whose new key would lie in its range are merged in by 
 
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from partita.design.key_parts import VerbatimPart
 from partita.design.key_slots import Slot, SlotRole, key_slots, part_identity
 from partita.design.key_templates import Segment, Template
 from partita.design.models import EntityKeys, Model
-from partita.design.reads import EntityKey, Read
+from partita.design.reads import Argument, EntityKey, FanOut, Read
 from partita.errors import ProofError
 from partita.plan.key_ranges import PLAIN, KeyRange, Piece, SortPrefix, key_range
-from partita.plan.normal_forms import value_forms
+from partita.plan.normal_forms import has_text_as_written, value_forms
 from partita.plan.stored_keys import templates_text
 
 
@@ -125,6 +126,16 @@ def _pieces(found: KeyRange) -> list[tuple[str, str, object, object]]:
 def _reads_of_old_key(read: Read, source: EntityKey, keys: EntityKeys) -> list[Read]:
     """The reads of all items under an old key that can belong to the query, one for each form of its constants."""
     model = source.model
+    values = _given_values(read, source, keys)
+    as_written = [at for at, slot in enumerate(key_slots(model, keys, whole=False)) if has_text_as_written(slot.form)]
+    sources = (EntityKey(model, keys),)
+    forms = value_forms(values, as_written)
+    return [Read(sources, each, where=read.where, label=read.name) for each in forms]
+
+
+def _given_values(read: Read, source: EntityKey, keys: EntityKeys) -> tuple[Any, ...]:
+    """The values of the leading parts of an old key that a query gives."""
+    model = source.model
     named = [part_identity(slot.field, slot.form) for slot in key_slots(model, source.keys, whole=False)]
     given = dict(zip(named, read.given, strict=False))
     values = []
@@ -139,8 +150,16 @@ def _reads_of_old_key(read: Read, source: EntityKey, keys: EntityKeys) -> list[R
                 )
             break
         values.append(given[part_identity(slot.field, slot.form)])
-    sources = (EntityKey(model, keys),)
-    return [Read(sources, forms, where=read.where, label=read.name) for forms in value_forms(tuple(values))]
+    return tuple(values)
+
+
+def varied_arguments(old: Read) -> frozenset[int]:
+    """The arguments whose texts an old key has as other code wrote them; a filter compares them as they are."""
+    source = old.sources[0]
+    slots = key_slots(source.model, source.keys, whole=False)
+    texts = (value for slot, value in zip(slots, old.given, strict=False) if has_text_as_written(slot.form))
+    found = (each.values if isinstance(each, FanOut) else each for each in texts)
+    return frozenset(each.at for each in found if isinstance(each, Argument))
 
 
 def _has_many_texts(slot: Slot) -> bool:

@@ -41,7 +41,7 @@ from partita.plan.condition_expressions import Expression, check_length, to_stor
 from partita.plan.items import check_key, encode_attributes, key_of, settled
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
 from partita.plan.key_source import SHORT
-from partita.plan.old_ranges import old_reads
+from partita.plan.old_ranges import old_reads, varied_arguments
 from partita.plan.proof.patterns import Proof, prove_read
 from partita.plan.range_conditions import AttributeCondition
 from partita.validation import FaultyValue, invalid_value
@@ -90,6 +90,11 @@ class Plan(msgspec.Struct, frozen=True, eq=False, dict=True):
     def has_old_keys(self) -> bool:
         """Whether some of the entities may be stored under old keys."""
         return any(model.old_keys for model in self.models)
+
+    @cached_property
+    def varied_arguments(self) -> frozenset[int]:
+        """Of the plan of an old key: the arguments that it has as other code wrote them."""
+        return varied_arguments(self.read)
 
     @cached_property
     def time_bounds(self) -> range_conditions.TimeBounds | None:
@@ -278,9 +283,10 @@ def query(
     limit: int | None = None,
     start: Item | None = None,
     consistent: bool = False,
+    filter_arguments: tuple[Any, ...] | None = None,
 ) -> wire.Query:
-    """One page of one range."""
-    condition, filtered, names, values = _query_text(plan, arguments, fan_out_value)
+    """One page of one range; `filter_arguments` are those of the filter, where the key has others."""
+    condition, filtered, names, values = _query_text(plan, arguments, fan_out_value, filter_arguments or arguments)
     return wire.Query(
         table_name=plan.table,
         index_name=plan.index,
@@ -296,7 +302,7 @@ def query(
 
 
 def _query_text(
-    plan: Plan, arguments: tuple[Any, ...], fan_out_value: Any
+    plan: Plan, arguments: tuple[Any, ...], fan_out_value: Any, filter_arguments: tuple[Any, ...]
 ) -> tuple[str, str | None, dict[str, str], dict[str, AttributeValue]]:
     """The key condition and the filter, with the names and values that they use."""
     writer = plan.write_query
@@ -308,9 +314,9 @@ def _query_text(
     except VALUE_ERRORS as error:
         raise _with_argument(plan, arguments, error) from None
     try:
-        filtered = _filter(plan, arguments)
+        filtered = _filter(plan, filter_arguments)
     except (InvalidValue, DesignError) as error:
-        raise _with_argument(plan, arguments, error) from None
+        raise _with_argument(plan, filter_arguments, error) from None
     shown = None if filtered is None else expression.condition(filtered)
     if shown is not None:
         check_length(plan.read.name, shown)

@@ -154,7 +154,7 @@ def _builder(of: Model | ViewModel, model: Model, extra: dict[str, str]) -> Call
             local = f"i{index_keys[held.name][2:]}"
             if local not in env:
                 env[local] = None
-                lines.append(f"{local} = {bind(partial(_index_key_parts, held), env)}({index_keys[held.name]})")
+                lines.append(f"{local} = {bind(partial(_index_key_parts, model, held), env)}({index_keys[held.name]})")
             arguments.append(f"{attribute.field}={local}[{attribute.field!r}]")
         elif attribute.in_key:
             arguments.append(f"{attribute.field}=k[{attribute.field!r}]")
@@ -167,14 +167,15 @@ def _builder(of: Model | ViewModel, model: Model, extra: dict[str, str]) -> Call
     return build
 
 
-def _index_key_parts(held: KeyAttribute, stored: Any) -> dict[str, Any]:
+def _index_key_parts(model: Model, held: KeyAttribute, stored: Any) -> dict[str, Any]:
     """The values in an index key, in the format of the design or a foreign one."""
     text = None if stored is None else stored.S
     if text is None:
         raise ValueError(f"the index key {held.name} is missing, which holds values of the entity")
     assert held.template is not None
     found = held.template.parse(text)
-    found = held.template.parse(text, foreign=True) if found is None else found
+    if found is None and (foreign := held.template.parse(text, foreign=True)) is not None:
+        found = _settled(model, foreign)
     if found is None:
         raise ValueError(f"{held.name} is {text!r}, which is not a key of {held.template.source}")
     return found
@@ -194,9 +195,17 @@ def _parts_reader(model: Model) -> Callable[..., dict[str, Any]]:
 
 def _parts_in(model: Model, texts: tuple[str, ...]) -> dict[str, Any] | None:
     """The parts of a key, in the format of the design or a foreign one that is also read."""
-    every = ((keys, foreign) for foreign in (False, True) for keys in (model.key, *model.old_keys))
-    found = (_parsed(keys, texts, foreign=foreign) for keys, foreign in every)
-    return next((each for each in found if each is not None), None)
+    for foreign in (False, True):
+        for keys in (model.key, *model.old_keys):
+            found = _parsed(keys, texts, foreign=foreign)
+            if found is not None:
+                return _settled(model, found) if foreign or keys is not model.key else found
+    return None
+
+
+def _settled(model: Model, parts: dict[str, Any]) -> dict[str, Any]:
+    """The values of a key of other code in the form in which the store writes them: texts composed."""
+    return {field: model.attributes[field].member.settled(value, value) for field, value in parts.items()}
 
 
 def _values_in_keys(model: Model, item: Item) -> dict[str, Any]:

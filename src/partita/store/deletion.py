@@ -10,7 +10,7 @@ An owner takes many requests. What could reject the deletion is decided before t
 After an interruption the owner still exists, and the deletion can be repeated (docs/decisions/0017).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -26,7 +26,7 @@ from partita.errors import AlreadyExists, ConditionFailed, StillReferenced, Stor
 from partita.plan.actions import Clause, ItemAction, present
 from partita.plan.changes import StoredItem
 from partita.plan.condition_expressions import to_stored
-from partita.plan.design import Counter, Design, Ownership
+from partita.plan.design import Counter, Design
 from partita.plan.effects import BEING_DELETED
 from partita.plan.fences import condition_fields
 from partita.plan.items import Values, encode_fields, key_in_item, key_of, values_of
@@ -301,9 +301,7 @@ class _OwnerDeletion:
         waiting: list[tuple[Model, Any]] = [(self._model, owner.entity)]
         while waiting:
             owning = waiting.pop()
-            for ownership in self._design.ownerships[owning[0]]:
-                child = ownership.child
-                pages = self._children_of(owning[1], ownership)
+            for pages, child in self._ranges_of(*owning):
                 while not pages.is_done:
                     items: list[Item] = [msgspec.json.decode(raw) for raw in (yield from pages.fetch_raw())]
                     others = [
@@ -314,10 +312,13 @@ class _OwnerDeletion:
                         seen.update(item_identity(child.table.name, key_in_item(child, each.item)) for each in found)
                         waiting += ((child, each.entity) for each in found)
 
-    def _children_of(self, owner: Any, ownership: Ownership) -> QueryPages[Any]:
-        """All that is stored in the range of what an owner owns."""
-        read = Read((EntityKey(ownership.child, ownership.keys),), ownership.query_values(owner))
-        return QueryPages[Any](self._context, Query[Any](read), consistent=True, copies=True)
+    def _ranges_of(self, model: Model, owner: Any) -> Iterator[tuple[QueryPages[Any], Model]]:
+        """All that is stored in the ranges of what an owner owns, with the entity of each range."""
+        for ownership in self._design.ownerships[model]:
+            sources = (EntityKey(ownership.child, ownership.keys),)
+            for values in ownership.query_values(owner):
+                query = Query[Any](Read(sources, values))
+                yield QueryPages[Any](self._context, query, consistent=True, copies=True), ownership.child
 
     # Deleting
 

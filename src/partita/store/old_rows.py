@@ -7,12 +7,13 @@ from typing import Any
 
 import msgspec
 
+from partita.dynamodb.requests import Query
 from partita.dynamodb.values import Item, sort_value
 from partita.errors import InvalidValue
 from partita.plan.adjacent_values import EmptyRange
 from partita.plan.normal_forms import value_forms
 from partita.plan.range_conditions import AttributeCondition
-from partita.plan.read_requests import FanOutValues, Plan, conditions_of, fan_out_values, query, time_filter
+from partita.plan.read_requests import Plan, conditions_of, fan_out_values, query, time_filter
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State
 from partita.store.flows import Flow
@@ -49,12 +50,10 @@ class OldRows:
     def read(self, context: StoreContext, *, consistent: bool) -> Flow[None]:
         """Reads all of them."""
         found: dict[str, OldRow] = {}
-        for old in self._plan.old_plans:
-            for arguments in value_forms(self._arguments):
-                for value in fan_out_values(old, arguments, possible_only=True):
-                    live = yield from self._read_range(context, old, arguments, value, consistent=consistent)
-                    for row in self._rows(old, live):
-                        found.setdefault(str(row.key), row)  # of two old keys, the one that is declared first
+        for old, first in self._requests(consistent=consistent).values():
+            live = yield from self._read_range(context, old, first)
+            for row in self._rows(old, live):
+                found.setdefault(str(row.key), row)  # of two old keys, the one that is declared first
         forward = self._plan.proof.forward
         ordered = sorted(found.values(), key=lambda row: row.order, reverse=not forward)
         if self._position != START:
@@ -65,22 +64,33 @@ class OldRows:
         self.waiting = [row for at, row in enumerate(ordered) if at not in replaced]
         self.ended = True
 
-    def _read_range(
-        self, context: StoreContext, old: Plan, arguments: tuple[Any, ...], value: FanOutValues, *, consistent: bool
-    ) -> Flow[list[msgspec.Raw]]:
+    def _requests(self, *, consistent: bool) -> dict[str, tuple[Plan, Query]]:
+        """The first request of each range, once: two forms of the arguments may ask for the same."""
+        found: dict[str, tuple[Plan, Query]] = {}
+        for old in self._plan.old_plans:
+            for arguments in value_forms(self._arguments, old.varied_arguments):
+                for value in fan_out_values(old, arguments, possible_only=True):
+                    with suppress(InvalidValue):  # a value that the old key cannot hold was never stored under it
+                        asked = query(
+                            old,
+                            arguments,
+                            fan_out_value=value,
+                            consistent=consistent,
+                            filter_arguments=self._arguments,
+                        )
+                        found.setdefault(f"{id(old.model)} {asked}", (old, asked))
+        return found
+
+    def _read_range(self, context: StoreContext, old: Plan, asked: Query) -> Flow[list[msgspec.Raw]]:
         """All items of one range, but those that have expired."""
         live: list[msgspec.Raw] = []
-        start: Item | None = None
         while True:
-            try:
-                asked = query(old, arguments, fan_out_value=value, start=start, consistent=consistent)
-            except InvalidValue:
-                return live  # a value that the old key cannot hold was never stored under it
             reply = yield from send_idempotent(context, asked)
             live += [raw for raw in reply.items or () if not has_expired(context, old.model, raw)]
             if reply.last_evaluated_key is None:
                 return live
             start = msgspec.json.decode(reply.last_evaluated_key)
+            asked = msgspec.structs.replace(asked, exclusive_start_key=start)
 
     def _rows(self, old: Plan, items: Iterable[msgspec.Raw]) -> Iterable[OldRow]:
         """The items that are stored under an old key, and whose key would now be in the range of the query."""

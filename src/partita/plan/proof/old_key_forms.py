@@ -4,6 +4,7 @@ parts     today's key holds every part of an old key as a whole
 digits    the same digits are the same number in both
 texts     a text that only the key holds is the same in both: `a$Sb` is the plain form of that text, and how `a#b` is
           written today. Where the text is an attribute as well, the attribute says which of them it is
+forms     other code may have written each text composed or decomposed, so an old key has a bounded number of texts
 """
 
 from partita.design.key_languages import ANY_TEXT, literal, sequence
@@ -20,7 +21,8 @@ from partita.design.key_parts import (
 from partita.design.key_templates import Segment, joined_language
 from partita.design.models import EntityKeys, KeyAttribute, Model
 from partita.errors import DesignError
-from partita.plan.stored_keys import attribute_domain, text_domain
+from partita.plan.normal_forms import MOST_TEXTS, texts_as_written
+from partita.plan.stored_keys import attribute_domain, templates_text, text_domain
 
 
 def check_old_keys(model: Model) -> None:
@@ -29,6 +31,18 @@ def check_old_keys(model: Model) -> None:
     _check_digits(model)
     for old in model.old_keys:
         _check_texts(model, old)
+        _check_forms(model, old)
+
+
+def _check_forms(model: Model, old: EntityKeys) -> None:
+    texts = texts_as_written(old)
+    if len(texts) > MOST_TEXTS:
+        raise DesignError(
+            model.name,
+            f"an old key ({templates_text(old)}) has {len(texts)} texts; each may have been written composed or "
+            f"decomposed, so an item would be looked for under {2 ** len(texts)} keys",
+            f"declare at most {MOST_TEXTS} texts, and move the items by a program that reads them all",
+        )
 
 
 def _check_parts(model: Model) -> None:

@@ -10,12 +10,14 @@ from math import prod
 import msgspec
 
 from partita.design.key_slots import check_constant_in_slot, slots_of
-from partita.design.models import Model, ViewModel
+from partita.design.models import EntityKeys, Model, ViewModel
 from partita.design.reads import Read
 from partita.design.tables import Index, VectorIndex
+from partita.design.timestamps import OTHER_FORMS
 from partita.errors import ProofError
 from partita.plan.key_ranges import KeyRange, fan_outs, key_range
-from partita.plan.old_ranges import old_reads
+from partita.plan.normal_forms import texts_as_written
+from partita.plan.old_ranges import old_reads, varied_arguments
 from partita.plan.proof.contents import proven_range
 from partita.plan.proof.filters import check_filter, projected_names
 from partita.plan.proof.order import proven_order
@@ -56,12 +58,33 @@ def prove_read(read: Read) -> Proof:
         sentences.append(f"the parent by one Query and its children by another; {{{field}:escaped}} makes it one")
     if read.is_filtered:
         sentences.append("a declared filter: the items that it drops are read and billed")
-    for old in old_reads(read, found):
-        templates = templates_text(old.sources[0].keys)
-        sentences.append(f"every page also reads what is under the old key ({templates}), until db.adopt() moved it")
-    if read.single and read.sources[0].model.old_keys:
-        sentences.append("a second GetItem under the old key, where no item has the new one")
+    sentences += _old_keys_read(read, found)
     return Proof(found, count, forward, tuple(sentence for sentence in sentences if sentence))
+
+
+def _old_keys_read(read: Read, found: KeyRange) -> list[str]:
+    """What is also read, until every item has its new key."""
+    if read.single:
+        return [_looked_up(keys) for keys in read.sources[0].model.old_keys]
+    sentences: dict[str, None] = {}
+    for old in old_reads(read, found):
+        count = 2 ** len(varied_arguments(old))
+        forms = f", for arguments that are not ASCII by up to {count} queries" if count > 1 else ""
+        templates = templates_text(old.sources[0].keys)
+        sentences[
+            f"every page also reads what is under the old key ({templates}){forms}, until db.adopt() moved it"
+        ] = None
+    return list(sentences)
+
+
+def _looked_up(keys: EntityKeys) -> str:
+    others = sum(
+        len(OTHER_FORMS) for each in keys.attributes if each.template is not None and each.template.has_other_times
+    )
+    kinds = f", and {others} for other formats of its times" if others else ""
+    count = 2 ** len(texts_as_written(keys))
+    forms = f"; up to {count} for texts that are not ASCII" if count > 1 else ""
+    return f"a second GetItem under the old key ({templates_text(keys)}), where no item has the new one{kinds}{forms}"
 
 
 def _optional_parts(read: Read, found: KeyRange) -> Iterator[str]:
