@@ -171,3 +171,18 @@ def test_live_item_is_judged_by_its_values(db: Store, entity: type[Any], write: 
 def test_missing_item_is_not_found_by_a_change(db: Store) -> None:
     with pytest.raises(NotFound):
         _change(db, plain("none"), F.color.is_absent())
+
+
+def test_value_of_an_item_that_is_created_expired_is_free_in_its_transaction() -> None:
+    clock = Clock()
+    db = Store(connect("memory:", maintain=False), design, clock=clock)
+    db.create_tables()
+    past = clock.now - timedelta(hours=1)
+    with db.transaction() as transaction:
+        transaction.create(Named(name="a", nick="n", until=past))
+        transaction.create(Named(name="b", nick="n"))
+    assert db.get(named("a")) is None
+    with pytest.raises(StoreError, match="is taken"):
+        db.create(Named(name="c", nick="n"))
+    db.delete(named("b"))
+    db.create(Named(name="c", nick="n"))

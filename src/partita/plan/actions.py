@@ -8,6 +8,7 @@ that it returns, and the error of the first that is false is raised.
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
@@ -229,13 +230,16 @@ def _decides_itself(action: ItemAction) -> bool:
 
 
 def _only(several: list[ItemAction], kind: Kind) -> ItemAction | None:
-    """The action of a kind; two puts of one item are an error: the second would have met the first."""
+    """The action of a kind; two of one item are an error, but for the guard of an item that has already expired."""
     found = [each for each in several if each.kind == kind]
-    if len(found) > 1:
-        clauses = found[1].clauses
-        wrong = f"the transaction writes the same item twice ({kind} and {kind})"
-        raise clauses[0].on_failure(found[0].item or {}) if clauses else InvalidTransaction(wrong, found[0].entity)
-    return found[0] if found else None
+    for earlier, later in pairwise(found):
+        if not later.clauses:
+            wrong = f"the transaction writes the same item twice ({kind} and {kind})"
+            raise InvalidTransaction(wrong, earlier.entity)
+        failed = failed_clause(later, earlier.item) if kind == "put" and not later.own else later.clauses[0]
+        if failed is not None:  # it would have met what the first has written
+            raise failed.on_failure(earlier.item or {})
+    return found[-1] if found else None
 
 
 def _steps_of(several: list[ItemAction], put: ItemAction | None, gone: ItemAction | None) -> dict[str, Step]:
