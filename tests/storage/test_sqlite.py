@@ -343,3 +343,52 @@ def test_interrupt_at_any_statement_of_a_read_is_an_error_of_the_contract(tmp_pa
     assert 0 < statements < 20
     storage._reader().apsw.exec_trace = None
     storage.close()
+
+
+READS_OF_ROWS: dict[str, Callable[[SqliteStorage], list[bytes]]] = {
+    "get": lambda storage: [row.value for number in range(4) if (row := storage.get("s", b"k%d" % number))],
+    "range": lambda storage: [value for _, _, value in storage.range("s", b"", None)],
+    "range, downward": lambda storage: [value for _, _, value in storage.range("s", b"", None, reverse=True)],
+    "batches": lambda storage: [value for batch in storage.batches("s", b"", None) for value in batch.values],
+    "batches, many": lambda storage: [
+        value for batch in storage.batches("s", b"", None, expected=9) for value in batch.values
+    ],
+}
+
+
+@pytest.mark.parametrize("read", READS_OF_ROWS)
+@pytest.mark.parametrize("lengths", [(5000, 5000), (5000, 10), (10, 5000)])
+def test_a_row_that_is_replaced_between_two_statements_of_a_read_is_not_damaged(
+    storage: SqliteStorage, read: str, lengths: tuple[int, int]
+) -> None:
+    before, after = lengths
+    reader = storage._reader().apsw
+    for writing in range(20):
+        for number in range(4):
+            put(storage, b"k%d" % number, b"a" * before)
+        at = iter(range(100))
+
+        def replace(*_: object, at: Iterator[int] = at, writing: int = writing) -> bool:
+            if next(at) == writing:
+                reader.exec_trace = None
+                for number in range(4):
+                    put(storage, b"k%d" % number, b"b" * after)
+            return True
+
+        reader.exec_trace = replace
+        assert {bytes(set(value)) for value in READS_OF_ROWS[read](storage)} <= {b"a", b"b"}
+        if reader.exec_trace is not None:
+            reader.exec_trace = None
+            break
+    assert 0 < writing < 19
+
+
+def test_batch_holds_a_bounded_size_of_large_values(storage: SqliteStorage) -> None:
+    with storage.transaction() as txn:
+        txn.apply(Write("s", b"k%03d" % number, None, Row(1, b"x" * 300_000)) for number in range(50))
+    found = list(storage.batches("s", b"", None, expected=256))
+    assert max(len(batch.values) for batch in found) <= 7
+    assert [key for batch in found for key in batch.keys] == [b"k%03d" % number for number in range(50)]
+    backward = storage.batches("s", b"", None, reverse=True, expected=256)
+    assert [key for batch in backward for key in batch.keys] == [b"k%03d" % number for number in reversed(range(50))]
+    assert [key for key, _, _ in storage.range("s", b"", None)] == [b"k%03d" % number for number in range(50)]

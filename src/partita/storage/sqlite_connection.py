@@ -24,6 +24,8 @@ READ_CACHE_KB = 48_000  # of the first reader; the next ones have shares of it
 _MIN_CACHE_KB = 8_000
 _FIRST_ROWS = 3  # of a range; many are read for one row
 _MAX_ROWS = 256
+_MAX_EXPECTED = 1024  # rows of a first batch, for a caller that takes so many
+_LARGE_BYTES = 2_000_000  # large values in memory at a time, about
 
 _row: Callable[[Any], Row] = partial(tuple.__new__, Row)  # `Row._make` without its check
 _SYNCHRONOUS = {"power": "FULL", "process": "NORMAL"}
@@ -163,7 +165,7 @@ class SqliteConnection:
         cursor, size, is_empty = None, _FIRST_ROWS, True
         try:
             cursor = self.apsw.execute(*self._select("k, w, v, " + self._checksum, space, low, high, reverse))
-            while rows := list(islice(cursor, size)):
+            while rows := self._next_rows(cursor, size):
                 batch = self._checked_batch(space, rows)
                 if batch.keys:
                     self._check_around(space, batch.keys)
@@ -181,13 +183,14 @@ class SqliteConnection:
     def batches(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
     ) -> Iterator[RowBatch]:
-        size = min(expected or _FIRST_ROWS, _MAX_ROWS)
+        size = min(expected or _FIRST_ROWS, _MAX_EXPECTED)
         while True:
             asked = (space, low, high, reverse, size)
-            batch = self._read_again(asked) or self._read_batch(asked)
+            verified = self._read_again(asked)
+            batch, is_last = (verified, len(verified.keys) < size) if verified else self._read_batch(asked)
             if batch.keys:
                 yield batch
-            if len(batch.keys) < size:
+            if is_last or not batch.keys:
                 return
             low, high = (low, batch.keys[-1]) if reverse else (batch.keys[-1] + b"\0", high)
             size = min(size * 8, _MAX_ROWS)
@@ -203,19 +206,58 @@ class SqliteConnection:
             raise self.storage_error(error, asked[0]) from None
         return verified if found == (verified.values if len(verified.values) > 1 else verified.values[0]) else None
 
-    def _read_batch(self, asked: BatchRequest) -> RowBatch:
+    def _read_batch(self, asked: BatchRequest) -> tuple[RowBatch, bool]:
+        """The next rows, and whether they are the last of the range."""
+        space, size = asked[0], asked[-1]
+        statement = self._select("k, w, v, " + self._checksum, *asked)
         try:
-            rows = self.execute(*self._select("k, w, v, " + self._checksum, *asked)).fetchall()
+            rows = self.execute(*statement).fetchall()
+            has_large = not all(type(row[2]) is bytes for row in rows)
+            if has_large:
+                rows, is_last = self._with_large_values(statement, size)
+            else:
+                is_last = len(rows) < size
         except apsw.Error as error:
-            raise self.storage_error(error, asked[0]) from None
-        batch = self._checked_batch(asked[0], rows)
+            raise self.storage_error(error, space) from None
+        batch = self._checked_batch(space, rows)
         if batch.keys:
-            self._check_around(asked[0], batch.keys)
-            if all(type(row[2]) is bytes for row in rows):
+            self._check_around(space, batch.keys)
+            if not has_large:
                 self._verified.put(asked, batch)
         else:
             self._check_start(asked)
-        return batch
+        return batch, is_last
+
+    def _with_large_values(self, statement: tuple[str, tuple[Any, ...]], size: int) -> tuple[list[Any], bool]:
+        """The rows that a statement selects, read again in one state with their large values."""
+        cursor = self.apsw.execute(*statement)
+        try:
+            rows = self._next_rows(cursor, size)
+            return rows, len(rows) < size and next(cursor, None) is None
+        finally:
+            cursor.close()
+
+    def _next_rows(self, cursor: apsw.Cursor, size: int) -> list[Any]:
+        """The next rows of an open statement; fewer where their values are large.
+
+        Large values are read while the statement is open, so that they are of its state: a writer that replaces an item
+        deletes the old value.
+        """
+        rows: list[Any] = []
+        length = 0
+        for row in islice(cursor, size):
+            if type(row[2]) is not bytes:
+                row = self._with_large_value(*row)
+                length += len(row[2]) if type(row[2]) is bytes else 0
+            rows.append(row)
+            if length >= _LARGE_BYTES:
+                break
+        return rows
+
+    def _with_large_value(self, key: Any, weight: Any, value: Any, checksum: Any) -> tuple[Any, Any, Any, Any]:
+        """A row whose value is the number of a large one, or damaged, with the large value; None if there is none."""
+        large: Any = self.apsw.execute("SELECT v FROM large WHERE id = ?", (value,)).get
+        return key, weight, large, checksum if self._checksum == "c" else checksum_of_any(key, weight, large)
 
     def _check_start(self, asked: BatchRequest) -> None:
         """Raises CorruptRow where a damaged key may hide the rows of an empty range."""
@@ -240,28 +282,18 @@ class SqliteConnection:
         try:  # the sum of all checksums, with few steps of Python for each row
             if not (sum(checksums) - sum(map(crc32, values, weights)) - (sum(map(crc32, keys)) << 32)) % CHECKSUMS:
                 return RowBatch(keys, weights, values)
-        except TypeError:  # a large value, or a damaged row
+        except TypeError:  # a damaged row, which may have values of any type
             pass
-        usual = [row for each in rows if (row := self._unusual(space, *each)) is not None]
+        usual = [row for each in rows if (row := self._row_or_none(space, *each)) is not None]
         return RowBatch(*map(list, zip(*usual, strict=True))) if usual else RowBatch([], [], [])
 
-    def _unusual(self, space: str, key: Any, weight: Any, value: Any, checksum: Any) -> tuple[bytes, int, bytes] | None:
-        """A row with a large value; a damaged one is reported, and None where it cannot be a row at all."""
-        large: Any = value
-        if type(value) is int:
-            large = self._large_value(value)
-            if self._checksum != "c":
-                checksum = checksum_of_any(key, weight, large)
-        self._checked(space, key, weight, large, checksum)
-        is_row = type(key) is bytes and type(weight) is int and type(large) is bytes
-        return (key, weight, large) if is_row else None
-
-    def _large_value(self, number: int) -> Any:
-        """A value of the table `large`; None if it has none of that number."""
-        try:
-            return self.apsw.execute("SELECT v FROM large WHERE id = ?", (number,)).get
-        except apsw.Error as error:
-            raise self.storage_error(error) from None
+    def _row_or_none(
+        self, space: str, key: Any, weight: Any, value: Any, checksum: Any
+    ) -> tuple[bytes, int, bytes] | None:
+        """A row of a batch with damage, which is reported; None where it cannot be a row at all."""
+        self._checked(space, key, weight, value, checksum)
+        is_row = type(key) is bytes and type(weight) is int and type(value) is bytes
+        return (key, weight, value) if is_row else None
 
     def storage_error(self, error: apsw.Error, space: str = "") -> Exception:
         """The error of the contract for one of SQLite."""
