@@ -6,7 +6,7 @@ is stored in the table `large`, and `v` is its number there: clustered tables ar
     journal      WAL: readers never wait for a writer, nor a writer for readers
     synchronous  FULL survives power loss; NORMAL survives a crash of the process, and may lose the last commits
                  (but never a part of one) at power loss
-    cache        pages in memory, none of them mapped from the file (docs/decisions/0003)
+    cache        pages in memory; readers of a file that no cache holds map it instead (`mapped_files`)
 
 Each reading thread has its own connection; all writes go through one more, under a lock. After an error the
 transaction is rolled back; where that fails too, the connection is replaced, so that the next write works.
@@ -41,6 +41,7 @@ from partita.storage.sqlite_connection import Durability, SqliteConnection
 from partita.storage.sqlite_format import CREATE_SPACE, check_existing_file, initialize, open_read_only, stamp
 from partita.storage.sqlite_repair import repair_rows
 
+MAP_FROM = sqlite_connection.READ_CACHE_KB * 1000  # bytes of a file that readers map, since no cache holds it
 MAX_INLINE = 1900  # bytes of key and value; more would overflow a page of 8 KB
 
 
@@ -59,6 +60,7 @@ class SqliteStorage:
         self._file = str(Path(self.path).absolute())  # the process may change its working directory
         self._durability = durability
         self._local = threading.local()
+        self._unmapped: threading.local | None = None  # the connections from before the file was mapped
         self.connections: WeakSet[SqliteConnection] = WeakSet()  # a thread's connection ends with its thread
         self._lock = threading.Lock()
         self._is_closed = False
@@ -67,6 +69,7 @@ class SqliteStorage:
         _check_not_inherited(self._file)
         self._writer: SqliteConnection | None = self._open_writer(is_first=True)
         self._identity = _identity(self._file)
+        self._check_identity()
         self._beside = self._files_beside()
         after_fork.register(self)
 
@@ -111,7 +114,10 @@ class SqliteStorage:
         try:
             return self._local.connection  # type: ignore[no-any-return]
         except AttributeError:
-            self._local.connection = connection = self._connect()
+            connection = getattr(self._unmapped, "connection", None) or self._connect()
+            if self._unmapped is not None:
+                connection.map_file(self._file)
+            self._local.connection = connection
             self._local.get = connection.get
             return connection
 
@@ -158,8 +164,14 @@ class SqliteStorage:
             yield reader
         finally:
             if not reader.end() and not self._is_closed:
-                del self._local.connection, self._local.get  # the next read opens another one
+                self._forget(reader)
                 reader.discard()
+
+    def _forget(self, reader: SqliteConnection) -> None:
+        """The next read of this thread opens another connection."""
+        for local in (self._local, self._unmapped):
+            if getattr(local, "connection", None) is reader:
+                del local.connection, local.get  # type: ignore[union-attr]
 
     @contextmanager
     def transaction(self, *, wait: bool = True) -> Iterator["_SqliteTransaction"]:
@@ -219,8 +231,11 @@ class SqliteStorage:
         return False
 
     def _check_identity(self) -> None:
-        if _identity(self._file) != self._identity:
+        found = _identity_and_size(self._file)
+        if found is None or found[:2] != self._identity:
             raise FileReplaced(self.path)
+        if self._unmapped is None and found[2] > MAP_FROM:
+            self._unmapped, self._local = self._local, threading.local()
 
     def _check_same_file(self) -> None:
         """Raises where SQLite would create the file, or wait for a lock to give an empty one its format."""
@@ -271,7 +286,7 @@ class SqliteStorage:
         if self._identity is not None:
             after_fork.inherited_files.add(self._identity)
         self._is_inherited = True
-        self._lock, self._local = threading.Lock(), threading.local()
+        self._lock, self._local, self._unmapped = threading.Lock(), threading.local(), None
 
 
 class ReadOnlySqliteStorage:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import cache, partial
 from itertools import count, islice
 from time import sleep
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import proxy
 
 import apsw
@@ -16,12 +16,16 @@ from partita.storage.checksums import CHECKSUMS, KEY_SHIFT, VALUE_BITS, row_chec
 from partita.storage.contract import Row, RowBatch, Totals
 from partita.storage.verified_batches import BatchRequest, VerifiedBatches
 
+if TYPE_CHECKING:
+    from partita.storage.mapped_files import MappedFile
+
 Durability = Literal["power", "process"]
 
 BUSY_SECONDS = 30.0
 WRITE_CACHE_KB = 32_000
 READ_CACHE_KB = 48_000  # of the first reader; the next ones have shares of it
 _MIN_CACHE_KB = 8_000
+_WHOLE_FILE = 1 << 44
 _FIRST_ROWS = 3  # of a range; many are read for one row
 _MAX_ROWS = 256
 _MAX_EXPECTED = 1024  # rows of a first batch, for a caller that takes so many
@@ -34,7 +38,13 @@ _CLOSING = (apsw.ConnectionClosedError, apsw.CursorClosedError, apsw.InterruptEr
 
 
 class SqliteConnection:
-    """A connection; `readers` is the number of other readers of the file, None for the connection that writes."""
+    """A connection; `readers` is the number of other readers of the file, None for the connection that writes.
+
+    `map_file` lets a reader map the file, in place of the cache.
+    """
+
+    _mapped: "MappedFile | None" = None
+    _faults = 0  # of the mapped file, when it was mapped
 
     def __init__(self, path: str, durability: Durability = "power", *, readers: int | None = None) -> None:
         cache = WRITE_CACHE_KB if readers is None else max(_MIN_CACHE_KB, READ_CACHE_KB // (readers + 1))
@@ -45,13 +55,31 @@ class SqliteConnection:
             "journal_mode = WAL",
             f"synchronous = {_SYNCHRONOUS[durability]}",
             f"cache_size = -{cache}",
-            "mmap_size = 0",  # a file that is truncated under a mapping ends the process with SIGBUS
+            "mmap_size = 0",
             "temp_store = MEMORY",
         ):
             self.apsw.execute(f"PRAGMA {pragma}").fetchall()
         self._is_writer = readers is None
         self._verified = VerifiedBatches.of_reader(readers)
         self._prepare(path, "c")
+
+    def map_file(self, path: str) -> None:
+        """Maps the file from now on, where a mapping that fails can be an error."""
+        from partita.storage.mapped_files import mapped_file  # needs ctypes
+
+        mapped = mapped_file(path)
+        if mapped is not None:
+            self._mapped, self._faults = mapped, mapped.faults
+            for pragma in (f"mmap_size = {_WHOLE_FILE}", f"cache_size = -{_MIN_CACHE_KB}", "shrink_memory"):
+                self.apsw.execute(f"PRAGMA {pragma}").fetchall()
+
+    def _check_mapping(self) -> None:
+        """Raises where a mapping of the file has failed, since what was read may be wrong; then nothing is mapped."""
+        if self._mapped is None or self._mapped.faults == self._faults:
+            return
+        if self.apsw.execute("PRAGMA mmap_size = 0").get == 0:  # not while another range is being read
+            self._mapped = None
+        raise StorageError(f"{self.path}: a page of the file could not be read")
 
     @classmethod
     def read_only(cls, connection: apsw.Connection, path: str, *, has_checksums: bool) -> "SqliteConnection":
@@ -122,6 +150,7 @@ class SqliteConnection:
             beside: Any = self.execute(statement, (first, last)).fetchall()
         except apsw.Error as error:
             raise self.storage_error(error, space) from None
+        self._check_mapping()
         for found, checksum in beside:
             if not _is_intact(found, checksum):
                 self._report(space, found)
@@ -134,6 +163,7 @@ class SqliteConnection:
             found = self.apsw.execute(sql, (key,)).fetchall()
         except apsw.Error as error:
             raise self.storage_error(error, space) from None
+        self._check_mapping()
         if not found:
             return None  # deleted since
         if type(found[0][1]) is not bytes and self._is_inline(space, key):
@@ -299,6 +329,10 @@ class SqliteConnection:
         """The error of the contract for one of SQLite."""
         if isinstance(error, _CLOSING):
             return StorageClosed(self.path)
+        try:
+            self._check_mapping()
+        except StorageError as failed:
+            return failed
         if space and "no such table" in str(error):
             return SpaceMissing(space)
         return StorageError(f"{self.path}: {error}")
@@ -309,6 +343,7 @@ class SqliteConnection:
             found: Any = self.execute(f'SELECT k, {checksum} FROM "{space}" ORDER BY k DESC LIMIT 1').get
         except apsw.Error as error:
             raise self.storage_error(error, space) from None
+        self._check_mapping()
         if found is None:
             return None
         key, checksum = found
@@ -321,6 +356,7 @@ class SqliteConnection:
             found = self.apsw.execute("SELECT n, w FROM spaces WHERE name = ?", (space,)).fetchall()
         except apsw.Error as error:
             raise self.storage_error(error, space) from None
+        self._check_mapping()
         if not found:
             raise SpaceMissing(space)
         return Totals._make(found[0])
