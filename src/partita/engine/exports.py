@@ -42,8 +42,8 @@ from partita.storage.contract import Reader, Row, StorageTransaction, Write
 FILE_ROWS = 50_000
 FILE_BYTES = 16_000_000
 STEP_FILES = 4  # of a step
-FIRST_ROWS, BLOCK_ROWS = 16, 256  # of the first block, and of later ones at most
-BLOCK_BYTES = 256_000
+FIRST_ROWS, BLOCK_ROWS = 16, 1024  # of the first block, and of later ones at most
+BLOCK_BYTES = 1_000_000
 MAX_CHANGES = 2000  # in one transaction
 _FILES = b"\0export-file/"
 _encode = msgspec.json.encode
