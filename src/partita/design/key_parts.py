@@ -125,6 +125,10 @@ class TextPart(KeyPart, msgspec.Struct, frozen=True):
     def read(self, text: str) -> str:
         return self.separator.unescaped(text)
 
+    def matches(self, text: str) -> bool:
+        is_plain = not self.fold and text.isascii() and text.isalnum()  # like most ids; it is written as it is
+        return is_plain or super().matches(text)
+
     def could_be_foreign(self, text: str) -> bool:
         """Other code escapes nothing and normalises nothing."""
         return bool(text) and self.separator.character not in text

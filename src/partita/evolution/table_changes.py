@@ -29,7 +29,8 @@ from partita.store.retries import send_idempotent
 from partita.store.table_names import actual_table
 from partita.store.table_setup import make_settings
 
-POLL = 0.5
+POLL = 0.5  # seconds at most between two looks at a table
+FIRST_POLL = 0.02
 ATTEMPTS = 5
 
 
@@ -102,7 +103,7 @@ def _sent(db: EvolutionStore, request: wire.Request[Any]) -> bool:
 
 def _active(db: EvolutionStore, name: str, wait: TableWait) -> TableDescription:
     """The table once it and all of its indexes can be used."""
-    begun = time.monotonic()
+    begun, pause = time.monotonic(), FIRST_POLL
     while True:
         description = _described(db, name)
         unfinished = unfinished_parts(description)
@@ -112,7 +113,8 @@ def _active(db: EvolutionStore, name: str, wait: TableWait) -> TableDescription:
         if wait.patience is not None and waited >= wait.patience:
             raise MigrationBlocked(db.design.name, [f"{each}, after {waited:,.0f} seconds" for each in unfinished])
         wait.report(f"waiting: {unfinished[0]}")
-        db.sleep(POLL)
+        db.sleep(pause)
+        pause = min(pause * 2, POLL)
 
 
 def unfinished_parts(description: TableDescription) -> list[str]:
