@@ -1,6 +1,7 @@
 """`make bench`: every part, a page and a picture in bench/results, and exit code 1 when a target is missed."""
 
 import argparse
+import traceback
 
 from bench import (
     changes,
@@ -26,48 +27,56 @@ from bench import (
     words,
 )
 from bench.plot import draw
-from bench.report import RESULTS, Section, verdict, write
+from bench.report import RESULTS, Section, not_measured, verdict, write
+
+PARTS = (
+    start,
+    first_reply,
+    http,
+    inprocess,
+    verification,
+    remote,
+    store,
+    proof,
+    changes,
+    consumers,
+    words,
+    vectors,
+    rest,
+    seeding,
+    million,
+    recovery,
+    transfers,
+    moving,
+    evolution,
+    systems,
+    hostile,
+)
 
 
 def main() -> int:
-    """Runs the chosen measurements and writes the results."""
+    """Runs the measurements, and writes the results after each: an interrupted run leaves what it has measured."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--name", default="latest", help="of the files in bench/results")
     parser.add_argument("--quick", action="store_true", help="a look, not a measurement: fewer and shorter rounds")
     options = parser.parse_args()
 
+    plot: str | None = None
     sections: list[Section] = []
-
-    def done(section: Section) -> None:
-        print(section, flush=True)
-        sections.append(section)
-
-    done(start.measure(options.quick))
-    done(first_reply.measure(options.quick))
-    rates = http.measure(options.quick)
-    done(http.section(rates))
-    done(inprocess.measure(options.quick))
-    done(verification.measure(options.quick))
-    done(remote.measure(options.quick))
-    done(store.measure(options.quick))
-    done(proof.measure(options.quick))
-    done(changes.measure(options.quick))
-    done(consumers.measure(options.quick))
-    done(words.measure(options.quick))
-    done(vectors.measure(options.quick))
-    done(rest.measure(options.quick))
-    done(seeding.measure(options.quick))
-    done(million.measure(options.quick))
-    done(recovery.measure(options.quick))
-    done(transfers.measure(options.quick))
-    done(moving.measure(options.quick))
-    done(evolution.measure(options.quick))
-    done(systems.measure(options.quick))
-    done(hostile.measure(options.quick))
-
-    plot = f"{options.name}.svg"
-    draw(rates, RESULTS / plot)
-    print(f"written: {write(options.name, sections, plot).relative_to(RESULTS.parent.parent)}")
+    for part in PARTS:
+        try:
+            measured = part.measure(options.quick)
+        except Exception as error:  # noqa: BLE001 - the other parts are measured
+            traceback.print_exc()
+            measured = not_measured(part.__name__, error)
+        if isinstance(measured, http.Rates):
+            plot = f"{options.name}.svg"
+            draw(measured, RESULTS / plot)
+            measured = http.section(measured)
+        print(measured, flush=True)
+        sections.append(measured)
+        path = write(options.name, sections, plot)
+    print(f"written: {path.relative_to(RESULTS.parent.parent)}")
     return verdict(sections)
 
 

@@ -46,6 +46,11 @@ class Section:
         return f"## {self.title}\n\n{self.text}\n" + (f"\n{verdicts}" if verdicts else "")
 
 
+def not_measured(part: str, error: Exception) -> Section:
+    """The section of a part that failed, which misses its target."""
+    return Section(part, f"Not measured: {type(error).__name__}", [Target("measured", 0, 1, "times")])
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table, its columns aligned for people who read it as text."""
     cells = [list(header), *map(list, rows)]

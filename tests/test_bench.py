@@ -12,7 +12,7 @@ import pytest
 from bench import workload
 from bench.ceiling import always_200
 from bench.load import Order, _requests, generator
-from bench.report import Section, Target, table, verdict
+from bench.report import Section, Target, not_measured, table, verdict
 from tests.peers import wait_until
 from tests.timing import PATIENCE
 
@@ -87,6 +87,12 @@ def test_no_put_finds_what_it_writes() -> None:
         key = json.dumps({name: put["Item"][name] for name in ("pk", "sk")})
         assert last[key] != put["Item"]
         last[key] = put["Item"]
+
+
+def test_part_that_fails_misses_its_target() -> None:
+    failed = not_measured("bench.http", RuntimeError("no peer started"))
+    assert verdict([failed]) == 1
+    assert "Not measured: RuntimeError" in str(failed)
 
 
 def test_missed_target_is_said_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
