@@ -24,7 +24,7 @@ from bench.report import Section, Target, alone, table
 from partita import Store, apply_design, connect, plan_migration
 from partita.dynamodb.backend import Backend
 from partita.evolution.apply import Progress
-from partita.evolution.migration_plan import ITEMS_PER_SECOND
+from partita.evolution.pages import ITEMS_PER_SECOND
 from tests.evolution.test_costs import MeteredBackend
 from tests.peers import started
 

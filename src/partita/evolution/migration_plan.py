@@ -6,7 +6,7 @@ import msgspec
 
 from partita.evolution.costs import prices
 from partita.evolution.evolution_store import EvolutionStore, evolution_store
-from partita.evolution.pages import page_limit
+from partita.evolution.pages import ITEMS_PER_SECOND, page_limit
 from partita.evolution.programs import ObservedPrograms
 from partita.evolution.survey import Survey, survey
 from partita.evolution.table_changes import (
@@ -22,9 +22,6 @@ from partita.plan.table_definitions import differences
 from partita.store.design_records import fetch_designs
 from partita.store.readiness import written_otherwise
 from partita.store.store import Store
-
-ITEMS_PER_SECOND = 250
-"""The default rate of `partita apply`, at which the p99 of writes hardly grows (`bench.evolution`)."""
 
 
 class PlanStep(msgspec.Struct, frozen=True):
@@ -113,7 +110,8 @@ def _table_changes(db: EvolutionStore) -> tuple[list[str], list[str]]:
 def _plan(
     target: Target, surveyed: Survey, tables: list[str], blocked: list[str], programs: list[str]
 ) -> MigrationPlan:
-    verifying = 3 if any(model.old_keys for model in target.design.models) else 2
+    clean = 2 if any(model.old_keys for model in target.design.models) else 1
+    verifying = clean + (1 if surveyed.written else 0)
     passes = verifying + (1 if target.design.data.build is None else 3)
     steps = list(_steps(surveyed))
     reads = _read_units(surveyed, passes, verifying) if steps else 0.0
@@ -143,7 +141,7 @@ def _plan(
 def _read_units(surveyed: Survey, passes: int, verifying: int) -> float:
     """The units of all passes: the items, the guards that they want, the owners of guards, and keys to move to."""
     guards = surveyed.guarded * passes + max(surveyed.guards, surveyed.guarded) * verifying
-    return round(surveyed.scan_units(page_limit(ITEMS_PER_SECOND)) * passes + guards + surveyed.moved, 1)
+    return round(surveyed.scan_units(page_limit(ITEMS_PER_SECOND), passes) + guards + surveyed.moved, 1)
 
 
 def _steps(surveyed: Survey) -> Iterator[PlanStep]:

@@ -34,8 +34,11 @@ from partita.store.retries import send_idempotent
 Removed = Mapping[str, frozenset[str]]
 """By entity, the attributes of the earlier design that it no longer has."""
 
+ITEMS_PER_SECOND = 250
+"""The default rate of `partita apply`, at which the p99 of writes hardly grows (`bench.evolution`)."""
+
 PAGE = 200
-SLICE = 0.05
+SLICE = 0.016
 """Seconds of a page at the rate that is asked for: a short piece of work lets other requests pass."""
 
 

@@ -18,7 +18,15 @@ from partita.evolution.evolution_store import EvolutionStore
 from partita.evolution.guards import unique_value_of, unique_values
 from partita.evolution.item_work import ItemWork, WorkKind
 from partita.evolution.page_writes import transactions_of
-from partita.evolution.pages import PageItem, Removed, ScannedPage, fetch_page, scan_request
+from partita.evolution.pages import (
+    ITEMS_PER_SECOND,
+    PageItem,
+    Removed,
+    ScannedPage,
+    fetch_page,
+    page_limit,
+    scan_request,
+)
 from partita.plan.actions import ItemAction, RemoveAttribute, SetAttribute
 from partita.plan.design import Design
 from partita.plan.effects import COUNTED
@@ -58,11 +66,15 @@ class Survey(msgspec.Struct):
     examples: dict[str, list[str]] = msgspec.field(default_factory=dict)
     conflicts: list[str] = msgspec.field(default_factory=list)
 
-    def scan_units(self, page: int) -> float:
-        """The units of one pass over the data, in pages of some items: each is rounded up."""
+    def scan_units(self, page: int, passes: int) -> float:
+        """The units of some passes over the data, in pages of some items: each is rounded up.
+
+        About half of the items that move are met again under their new keys.
+        """
         if not self.items:
             return 0.0
-        return math.ceil(self.items / page) * read_units_of_scan(int(page * self.bytes / self.items))
+        pages = math.ceil(self.items / page) * passes + math.ceil(self.moved / 2 / page)
+        return pages * read_units_of_scan(int(page * self.bytes / self.items))
 
     def example(self, kind: str, text: str) -> None:
         several = self.examples.setdefault(kind, [])
@@ -185,13 +197,16 @@ def _add_page(result: Survey, design: Design, table: BilledTable, page: ScannedP
             result.expired += 1
         elif each.is_guard and unique_value_of(each, uniques) is None:
             _add_guard(result, table, each)
-        result.guards += each.is_guard
+        elif each.is_guard:
+            result.guards += 1
         result.guarded += 0 if each.effects is None else len(each.effects.guards)
         result.moved += each.work is not None and WorkKind.REKEY in each.work.kinds
         holders.add(each)
         _add_counters(result, design, table, each)
-    for group in transactions_of([each for each in page.items if each.work is not None]):
-        _add_group(result, table, group)
+    size = page_limit(ITEMS_PER_SECOND)  # an application reads so many at a time, and writes them together
+    for at in range(0, len(page.items), size):
+        for group in transactions_of([each for each in page.items[at : at + size] if each.work is not None]):
+            _add_group(result, table, group)
 
 
 def _add_guard(result: Survey, table: BilledTable, each: PageItem) -> None:
