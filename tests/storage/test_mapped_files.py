@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from partita.errors import StorageError  # noqa: F401 - of the code that `run` runs
+from partita.errors import StorageClosed, StorageError
 from partita.storage import sqlite
 from partita.storage.contract import Row, Write
 from partita.storage.mapped_files import mapped_file
@@ -93,8 +93,9 @@ def test_file_that_grows_is_mapped_while_threads_read_it(tmp_path: Path, monkeyp
 
 
 def run(path: str, code: str) -> "subprocess.CompletedProcess[str]":
+    """Runs code with an open storage whose log has a commit; with an empty log SQLite looks at the size of the file."""
     whole = f"import os, threading\nfrom tests.storage.test_mapped_files import *\npath = {path!r}\n"
-    whole += f"sqlite.MAP_FROM = 1_000_000\nstorage = SqliteStorage(path)\n{code}"
+    whole += f"sqlite.MAP_FROM = 1_000_000\nstorage = SqliteStorage(path)\nfill(storage, ROWS, ROWS + 1)\n{code}"
     return subprocess.run([sys.executable, "-c", whole], check=False, capture_output=True, text=True, timeout=PATIENCE)
 
 
@@ -107,6 +108,7 @@ def read(number):
     except StorageError as error:
         outcomes.append("error")
 assert storage.get("s", key(0)) == row(0) and is_mapped(path)
+file = storage._reader()._mapped
 """
 
 
@@ -114,10 +116,19 @@ assert storage.get("s", key(0)) == row(0) and is_mapped(path)
 def test_truncated_file_is_an_error_and_no_signal(path: str, left: int) -> None:
     """Whatever is read then is right or an error: in every thread, and however often."""
     code = f"""{READ}
-os.truncate(path, {left} * 8192)
-threads = [threading.Thread(target=lambda: [read(each) for each in range(0, ROWS, 7)]) for _ in range(4)]
+mapped, truncated = threading.Barrier(5), threading.Barrier(5)
+def read_all():
+    read(0)
+    mapped.wait()
+    truncated.wait()
+    for each in range(0, ROWS, 7): read(each)
+threads = [threading.Thread(target=read_all) for _ in range(4)]
 for each in threads: each.start()
+mapped.wait()
+os.truncate(path, {left} * 8192)
+truncated.wait()
 for each in threads: each.join()
+assert file.faults
 print(sorted(set(outcomes) - {{"right"}}))
 try:
     print(len(list(storage.range("s", b"", None))))
@@ -134,8 +145,9 @@ def test_page_that_can_be_read_again_is_read(path: str) -> None:
 content = open(path, "rb").read()
 os.truncate(path, 8192 * 3)
 read(1900)
-with open(path, "r+b") as file:
-    file.write(content)
+assert file.faults
+with open(path, "r+b") as restored:
+    restored.write(content)
 for each in range(ROWS): read(each)
 print(outcomes.count("error") >= 1, outcomes[-ROWS + 1:].count("right"))
 """
@@ -178,10 +190,9 @@ def test_files_with_odd_names_are_recognized(tmp_path: Path, monkeypatch: pytest
     storage = SqliteStorage(path)
     fill(storage, 0, ROWS)
     storage.close()
-    done = run(
-        path, f"{READ}\nos.truncate(path, 8192 * 2)\nread(1500)\nprint(outcomes)".replace(" and is_mapped(path)", "")
-    )
-    assert (done.returncode, done.stdout) == (0, "['error']\n"), done.stderr
+    code = f"{READ}\nos.truncate(path, 8192 * 2)\nread(1500)\nprint(outcomes, file.faults > 0)"
+    done = run(path, code.replace(" and is_mapped(path)", ""))
+    assert (done.returncode, done.stdout) == (0, "['error'] True\n"), done.stderr
 
 
 def test_a_file_has_one_count_of_faults(path: str) -> None:
@@ -189,3 +200,138 @@ def test_a_file_has_one_count_of_faults(path: str) -> None:
     assert first is not None
     assert first is mapped_file(path)
     assert first.faults == 0
+
+
+def test_pages_that_were_copied_as_zeros_are_read_again(path: str) -> None:
+    """Page 1 is copied even where the file is mapped, and no commit tells SQLite that its copy is old."""
+    code = f"""{READ}
+storage._reader().apsw.execute("PRAGMA shrink_memory").fetchall()
+content = open(path, "rb").read()
+os.truncate(path, 0)
+for each in range(20): read(each)
+assert file.faults and set(outcomes) == {{"error"}}
+with open(path, "r+b") as restored:
+    restored.write(content)
+outcomes.clear()
+for each in range(ROWS): read(each)
+print(outcomes.count("right") >= ROWS - 1)
+"""
+    done = run(path, code)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
+def test_rows_that_may_have_ended_at_zeros_are_an_error(path: str) -> None:
+    storage = SqliteStorage(path)
+    rows = storage.range("s", key(0), key(3))
+    assert len([next(rows) for _ in range(3)]) == 3
+    mapped = mapped_file(path)
+    assert mapped is not None
+    mapped.faults += 1
+    with pytest.raises(StorageError, match="could not be read"):
+        next(rows)
+    storage.close()
+    storage = SqliteStorage(path)
+    for _ in range(2):  # the second is stored
+        list(storage.batches("s", key(0), key(3), expected=9))
+    mapped.faults += 1
+    with pytest.raises(StorageError, match="could not be read"):
+        list(storage.batches("s", key(0), key(3), expected=9))
+    storage.close()
+
+
+def test_file_larger_than_memory_that_is_truncated_is_an_error(path: str) -> None:
+    """Zeros in place of its mapping need no memory."""
+    code = f"""
+storage.close()
+os.truncate(path, 1 << 42)
+storage = SqliteStorage(path)
+fill(storage, ROWS + 1, ROWS + 2)
+{READ}
+os.truncate(path, 8192 * 3)
+read(1900)
+print(outcomes, file.faults > 0)
+"""
+    done = run(path, code)
+    assert (done.returncode, done.stdout) == (0, "['error'] True\n"), done.stderr
+
+
+def test_fault_without_a_free_descriptor_is_an_error(path: str) -> None:
+    code = f"""{READ}
+import resource
+used = len(os.listdir("/proc/self/fd")) - 1
+resource.setrlimit(resource.RLIMIT_NOFILE, (used, used))
+os.truncate(path, 8192 * 3)
+read(1900)
+print(outcomes, file.faults > 0)
+"""
+    done = run(path, code)
+    assert (done.returncode, done.stdout) == (0, "['error'] True\n"), done.stderr
+
+
+def test_fault_is_an_error_where_faulthandler_is_enabled_later(path: str) -> None:
+    code = f"""{READ}
+import faulthandler
+faulthandler.enable()
+os.truncate(path, 8192 * 3)
+read(1900)
+read(1900)
+print(outcomes, file.faults > 0)
+"""
+    done = run(path, code)
+    assert (done.returncode, done.stdout) == (0, "['error', 'error'] True\n"), done.stderr
+
+
+def test_signal_that_a_process_sends_ends_the_process_as_before(path: str) -> None:
+    code = f"""{READ}
+import signal
+os.kill(os.getpid(), signal.SIGBUS)
+print("goes on")
+"""
+    done = run(path, code)
+    assert (done.returncode, done.stdout) == (-7, "")
+
+
+def test_child_of_a_fork_handles_faults_of_its_own_files(path: str) -> None:
+    """Another thread may be opening a file at that moment."""
+    code = f"""{READ}
+import shutil
+from partita.storage import mapped_files
+shutil.copy(path, path + "2")
+with mapped_files._lock, mapped_files._handlers[0]._lock:
+    child = os.fork()
+if child == 0:
+    path += "2"
+    storage = SqliteStorage(path)
+    fill(storage, ROWS + 1, ROWS + 2)
+    {READ.strip().splitlines()[-2]}
+    os.truncate(path, 8192 * 3)
+    try:
+        storage.get("s", key(1900))
+    except StorageError:
+        os._exit(42 if storage._reader()._faults == 0 else 43)
+    os._exit(44)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = run(path, code)
+    assert (done.returncode, done.stdout) == (0, "42\n"), done.stderr
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_read_of_a_thread_that_does_not_map_the_file_yet(
+    path: str, closed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file was deleted, or the storage closed, before its turn came."""
+    monkeypatch.setattr(sqlite, "MAP_FROM", 1 << 40)
+    storage = SqliteStorage(path)
+    assert storage.get("s", key(3)) == row(3)
+    assert storage._unmapped is None
+    monkeypatch.setattr(sqlite, "MAP_FROM", 1_000_000)
+    fill(storage, ROWS, ROWS + 1)
+    if closed:
+        storage.close()
+        with pytest.raises(StorageClosed):
+            storage.get("s", key(3))
+    else:
+        Path(path).rename(tmp_path / "elsewhere")
+        assert storage.get("s", key(3)) == row(3)
+        storage.close()

@@ -34,6 +34,7 @@ _LARGE_BYTES = 2_000_000  # large values in memory at a time, about
 _row: Callable[[Any], Row] = partial(tuple.__new__, Row)  # `Row._make` without its check
 _SYNCHRONOUS = {"power": "FULL", "process": "NORMAL"}
 _numbers = count()  # of connections
+_UNREADABLE = (apsw.CorruptError, apsw.NotADBError)
 _CLOSING = (apsw.ConnectionClosedError, apsw.CursorClosedError, apsw.InterruptError, apsw.ThreadingViolationError)
 
 
@@ -70,16 +71,26 @@ class SqliteConnection:
         mapped = mapped_file(path)
         if mapped is not None:
             self._mapped, self._faults = mapped, mapped.faults
-            for pragma in (f"mmap_size = {_WHOLE_FILE}", f"cache_size = -{_MIN_CACHE_KB}", "shrink_memory"):
-                self.apsw.execute(f"PRAGMA {pragma}").fetchall()
+            try:
+                for pragma in (f"mmap_size = {_WHOLE_FILE}", f"cache_size = -{_MIN_CACHE_KB}", "shrink_memory"):
+                    self.apsw.execute(f"PRAGMA {pragma}").fetchall()
+            except apsw.Error as error:
+                raise self.storage_error(error) from None
 
     def _check_mapping(self) -> None:
         """Raises where a mapping of the file has failed, since what was read may be wrong; then nothing is mapped."""
         if self._mapped is None or self._mapped.faults == self._faults:
             return
-        if self.apsw.execute("PRAGMA mmap_size = 0").get == 0:  # not while another range is being read
-            self._mapped = None
+        with suppress(apsw.Error):
+            if self.apsw.execute("PRAGMA mmap_size = 0").get == 0:  # not while another range is being read
+                self._mapped = None
+        self._forget_pages()
         raise StorageError(f"{self.path}: a page of the file could not be read")
+
+    def _forget_pages(self) -> None:
+        """Empties the cache, which may have pages that could not be read: SQLite keeps them until the next commit."""
+        with suppress(apsw.Error):
+            self.apsw.execute("PRAGMA shrink_memory").fetchall()
 
     @classmethod
     def read_only(cls, connection: apsw.Connection, path: str, *, has_checksums: bool) -> "SqliteConnection":
@@ -202,6 +213,7 @@ class SqliteConnection:
                 yield from batch.rows()
                 size = min(size * 8, _MAX_ROWS)
                 is_empty = False
+            self._check_mapping()  # the rows may have ended at zeros
             if is_empty:
                 self._check_start((space, low, high, reverse, size))
         except apsw.Error as error:
@@ -234,6 +246,7 @@ class SqliteConnection:
             found: Any = self.execute(*self._select("v", *asked)).get
         except apsw.Error as error:
             raise self.storage_error(error, asked[0]) from None
+        self._check_mapping()
         return verified if found == (verified.values if len(verified.values) > 1 else verified.values[0]) else None
 
     def _read_batch(self, asked: BatchRequest) -> tuple[RowBatch, bool]:
@@ -329,6 +342,8 @@ class SqliteConnection:
         """The error of the contract for one of SQLite."""
         if isinstance(error, _CLOSING):
             return StorageClosed(self.path)
+        if isinstance(error, _UNREADABLE):
+            self._forget_pages()
         try:
             self._check_mapping()
         except StorageError as failed:
