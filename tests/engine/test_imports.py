@@ -2,17 +2,21 @@
 
 import gzip
 import json
+from base64 import b64encode
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 import zstandard
+from amazon.ion import simpleion
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from partita.dynamodb.canonical import checked_item
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.engine import imports, index_fill
+from partita.engine.data_errors import UnreadableObject
 from partita.engine.ion_text import ion_line, read_ion
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index, plain, problems_of
@@ -137,7 +141,8 @@ def test_header_list_takes_the_place_of_the_first_line(bench: Bench) -> None:
         (b"\xff\xfe", "CSV", 1, 0),
         (b'$ion_1_0 {Item:{pk:"a"}} {Item:{pk:"b"', "ION", 2, 1),
         (b'$ion_1_0 {Item:{pk:"a",t:2020T}}', "ION", 1, 0),
-        (b"$ion_1_0 1 2 3", "ION", 1, 0),
+        (b"$ion_1_0 1 2 3", "ION", 3, 0),
+        (b'$ion_1_0 {Item:{pk:"a",v:symbol}} {Item:{pk:"b",v:2e0}} {Item:{pk:"c"}}', "ION", 3, 1),
     ],
 )
 def test_invalid_records_are_counted_and_the_others_loaded(
@@ -157,6 +162,73 @@ def test_object_of_another_compression_is_an_error(bench: Bench, compression: st
     place(bench, "in/y", gzip.compress(json_lines([{"pk": "b"}]))[:-9])
     done = imported(bench, "in/", InputCompressionType=compression)
     assert (done["ImportStatus"], done["ErrorCount"]) == ("FAILED", 2)
+
+
+@pytest.mark.parametrize("compression", ["GZIP", "ZSTD"])
+@pytest.mark.parametrize("input_format", ["DYNAMODB_JSON", "ION", "CSV"])
+def test_compressed_object_that_is_cut_short_is_an_error(bench: Bench, compression: str, input_format: str) -> None:
+    lines = {
+        "DYNAMODB_JSON": b'{"Item":{"pk":{"S":"%d"}}}\n',
+        "ION": b'$ion_1_0 {Item:{pk:"%d"}}\n',
+        "CSV": b"%d\n",
+    }
+    content = b"".join(lines[input_format] % number for number in range(500))
+    packed = gzip.compress(content) if compression == "GZIP" else zstandard.compress(content)
+    for number, size in enumerate((3, len(packed) // 2, len(packed) - 1)):
+        place(bench, f"in/{number}", packed[:size])
+    options = {"InputFormatOptions": {"Csv": {"HeaderList": ["pk"]}}} if input_format == "CSV" else {}
+    done = imported(bench, "in/", input_format, InputCompressionType=compression, **options)
+    assert (done["ImportStatus"], done["ErrorCount"]) == ("FAILED", 3)
+
+
+def test_frames_of_zstd_are_read_to_the_end_of_the_last_one(bench: Bench) -> None:
+    frames = [zstandard.compress(json_lines([{"pk": f"{number}.{n}"} for n in range(40)])) for number in range(3)]
+    place(bench, "in/x", b"".join(frames))
+    done = imported(bench, "in/", InputCompressionType="ZSTD")
+    assert (done["ImportStatus"], done["ImportedItemCount"]) == ("COMPLETED", 120)
+
+
+DAMAGED_ION = bytes.fromhex("e00100eaee9a8183de9687be938449")
+"""Binary Ion that ends inside of its symbol table."""
+
+
+@pytest.mark.parametrize("content", [b"\xe0\x01\x00\xea\xb6", DAMAGED_ION, b"\xe0\x01\x00\xea\xde\x8f\x8a"])
+def test_binary_ion_that_is_cut_short_is_an_error(content: bytes) -> None:
+    with pytest.raises(UnreadableObject):
+        list(read_ion(BytesIO(content)))
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_ion_is_read_as_text_and_binary(binary: bool) -> None:
+    records = [{"Item": {"pk": "a", "v": 7, "long": "é" * 40_000}}, {"Item": {"pk": "b", "v": [b"\0", None]}}]
+    written = simpleion.dumps(records, binary=binary, sequence_as_stream=True)
+    stream = BytesIO(written if isinstance(written, bytes) else written.encode())
+    assert list(read_ion(stream)) == [
+        {"Item": {"pk": {"S": "a"}, "v": {"N": "7"}, "long": {"S": "é" * 40_000}}},
+        {"Item": {"pk": {"S": "b"}, "v": {"L": [{"B": "AA=="}, {"NULL": True}]}}},
+    ]
+
+
+@pytest.mark.parametrize("export_format", ["DYNAMODB_JSON", "ION"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"S": "é" * 200_000},
+        {"S": "\x01" * 400_000},
+        {"B": b64encode(bytes(400_000)).decode()},
+        {"L": [{"S": ""}] * 150_000},
+        {"L": [{"NULL": True}] * 150_000},
+    ],
+    ids=["text", "escapes", "bytes", "empty texts", "nulls"],
+)
+def test_largest_items_of_an_export_load(bench: Bench, export_format: str, value: Json) -> None:
+    bench.table("notes", "pk:S")
+    enable(bench)
+    bench.ok("PutItem", TableName="notes", Item={"pk": {"S": "a"}, "v": value})
+    data = export(bench, ExportFormat=export_format)["ExportManifest"].removesuffix("manifest-summary.json") + "data/"
+    done = imported(bench, data, export_format, InputCompressionType="GZIP")
+    assert (done["ImportStatus"], done["ImportedItemCount"]) == ("COMPLETED", 1)
+    assert values(bench) == values(bench, "notes")
 
 
 def test_prefix_is_a_prefix_of_keys_and_nothing_matches_is_an_empty_table(bench: Bench) -> None:
@@ -220,11 +292,10 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), VALUES, max_size=5))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_every_item_is_the_same_in_ion(item: Json) -> None:
-    from io import BytesIO
-
     try:
         canonical, _ = checked_item(item)
     except DynamoDBError:
         return
     (record,) = read_ion(BytesIO(ion_line({"Item": canonical})))
+    assert isinstance(record, dict)
     assert checked_item(record["Item"])[0] == canonical

@@ -21,6 +21,7 @@ from partita.errors import MissingExtra
 from partita.extras import needs
 
 MAX_LINE = 8 * ITEM_BYTES  # escapes and base64 make an item longer than its size
+_ZSTD_BLOCK = 1024  # bytes that are decompressed at once: a few of them can stand for many
 _READ_ERRORS = (OSError, EOFError, zlib.error)  # gzip.BadGzipFile is an OSError
 _decode = msgspec.json.decode
 
@@ -49,12 +50,42 @@ def opened(path: Path, compression: str | None) -> Iterator[IO[bytes]]:
             with gzip.open(file) as stream:
                 yield stream  # type: ignore[misc]
         elif compression == "ZSTD":
-            import zstandard
-
-            with zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as reader:
-                yield io.BufferedReader(reader)
+            yield io.BufferedReader(_ZstdStream(file))
         else:
             yield file
+
+
+class _ZstdStream(io.RawIOBase):
+    """The frames of a zstd file, decompressed; one that ends inside a frame is an error, as gzip's EOFError.
+
+    The reader of `zstandard` ends there as if the file were complete.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        import zstandard
+
+        self._file = file
+        self._decompressor = zstandard.ZstdDecompressor()
+        self._frame: Any = None
+        self._compressed = self._plain = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._plain:
+            self._compressed = self._compressed or self._file.read(_ZSTD_BLOCK)
+            if not self._compressed:
+                if self._frame is None:
+                    return 0
+                raise EOFError("the file ended before the end of a frame")
+            self._frame = self._frame or self._decompressor.decompressobj()
+            self._plain, self._compressed = self._frame.decompress(self._compressed), b""
+            if self._frame.eof:
+                self._compressed, self._frame = self._frame.unused_data, None
+        count = min(len(buffer), len(self._plain))
+        buffer[:count], self._plain = self._plain[:count], self._plain[count:]
+        return count
 
 
 def read_records(
@@ -65,21 +96,11 @@ def read_records(
     `types` are the types of key attributes, which a CSV file does not have.
     """
     if input_format == "DYNAMODB_JSON":
-        records: Iterator[Record] = _read_json(stream)
+        yield from _read_json(stream)
     elif input_format == "ION":
-        records = read_ion(stream)
+        yield from read_ion(stream)
     else:
         yield from _read_csv(stream, options or CsvOptions(), types or {})
-        return
-    while True:
-        try:
-            record = next(records, None)
-        except InvalidRecord as error:
-            yield error
-            return
-        if record is None:
-            return
-        yield record
 
 
 def _lines(stream: IO[bytes]) -> Iterator[bytes]:

@@ -6,6 +6,7 @@
 (Developer Guide, "DynamoDB table export output format".)
 """
 
+import io
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
@@ -14,12 +15,15 @@ from typing import IO, Any
 
 import msgspec
 
+from partita.dynamodb.limits import ITEM_BYTES
 from partita.dynamodb.values import AttributeValue, Item
 from partita.engine.data_errors import InvalidRecord, UnreadableObject
 
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEYWORDS = {"null", "true", "false", "nan"}
 _SETS = {"$dynamodb_SS": "SS", "$dynamodb_NS": "NS", "$dynamodb_BS": "BS"}
+_BINARY = b"\xe0\x01\x00\xea"  # how binary Ion begins
+MAX_VALUE = 8 * ITEM_BYTES  # bytes of one text: the C parser's own limit is 20,000
 _encode = msgspec.json.encode
 
 
@@ -74,16 +78,13 @@ def _value(value: AttributeValue) -> str:
     return f"$dynamodb_{kind}::[" + ",".join(map(write, content)) + "]"
 
 
-def read_ion(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """The structs of a stream, in text or binary, one by one or in lists, as DynamoDB JSON."""
-    from amazon.ion.exceptions import IonException
-    from amazon.ion.simpleion import load
-
-    values = load(stream, single_value=False, parse_eagerly=False)
+def read_ion(stream: IO[bytes]) -> Iterator[dict[str, Any] | InvalidRecord]:
+    """The structs of a stream, in text or binary, one by one or in lists, as DynamoDB JSON; errors of other values."""
+    values = _values(stream)
     while True:
         try:
             value = next(values, None)
-        except (IonException, ValueError, EOFError, UnicodeError) as error:
+        except Exception as error:  # noqa: BLE001 - the parser in Python raises TypeError, IndexError and others
             raise UnreadableObject(f"not Ion: {error}") from None
         if value is None:
             return
@@ -91,10 +92,24 @@ def read_ion(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
             yield _record(each)
 
 
-def _record(value: Any) -> dict[str, Any]:
+def _values(stream: IO[bytes]) -> Iterator[Any]:
+    """The top-level values. Binary is read in Python: the C parser stops all threads for ever at a damaged file."""
+    from amazon.ion.simpleion import load, load_python
+
+    buffered: Any = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
+    if buffered.peek(len(_BINARY))[: len(_BINARY)] == _BINARY:
+        yield from load_python(buffered, single_value=False, parse_eagerly=False)
+    else:
+        yield from load(buffered, single_value=False, parse_eagerly=False, text_buffer_size_limit=MAX_VALUE)
+
+
+def _record(value: Any) -> dict[str, Any] | InvalidRecord:
     if not isinstance(value, Mapping):
-        raise InvalidRecord("a record is not a struct")
-    return {str(name): _item(each) if isinstance(each, Mapping) else str(each) for name, each in value.items()}
+        return InvalidRecord("a record is not a struct")
+    try:
+        return {str(name): _item(each) if isinstance(each, Mapping) else str(each) for name, each in value.items()}
+    except InvalidRecord as error:
+        return error
 
 
 def _item(struct: Any) -> Item:
