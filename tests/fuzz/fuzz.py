@@ -15,6 +15,7 @@ from tests.fuzz.conditions import conditions
 from tests.fuzz.forms import TIME_FORMATS
 from tests.fuzz.generate import designs
 from tests.fuzz.generate_patterns import patterns
+from tests.fuzz.hosts import Host, Memory, opened
 from tests.fuzz.patterns import load
 from tests.fuzz.reads import check_other_reads, check_read, check_scan
 from tests.fuzz.runner import Run
@@ -23,13 +24,10 @@ from tests.fuzz.write_spec import Write
 from tests.fuzz.writes import arguments, entity_values, fault_plans, writes
 
 
-def fuzz_one(data: st.DataObject, engine: Any = None) -> None:
-    """One design, from its declaration to the comparison of every answer.
-
-    `engine` is a backend in place of an embedded one; its clock is its own, so nothing expires there.
-    """
+def fuzz_one(data: st.DataObject, host: Host) -> None:
+    """One design, from its declaration to the comparison of every answer."""
     spec = data.draw(designs())
-    assume(engine is None or not (spec.ttl or spec.vectors))
+    assume(host.expires or not spec.ttl)
     wanted = [data.draw(patterns(spec, f"q{at}")) for at in range(6)]
     nearest = [data.draw(searches(spec, f"s{at}")) for at in range(2)] if spec.vectors else []
     searched = [each for each in nearest if each is not None]
@@ -37,7 +35,7 @@ def fuzz_one(data: st.DataObject, engine: Any = None) -> None:
     event("accepted" if loaded is not None else "refused")
     assume(loaded is not None)
     assert loaded is not None
-    run = Run.start(loaded, engine)
+    run = Run.start(loaded, *host.begin())
     for _ in range(data.draw(st.integers(1, 12))):
         one_write(data, run)
         run.check()
@@ -86,9 +84,9 @@ def first_difference(designs: int) -> str:
     return difference and f"after {held} designs: {difference}"
 
 
-def smallest_difference(designs: int, engine: Any = None) -> str:
+def smallest_difference(designs: int, on: str = "memory") -> str:
     """The smallest form of the first difference among so many designs."""
-    return _difference(designs, [Phase.generate, Phase.shrink], 0, engine)[1]
+    return _difference(designs, [Phase.generate, Phase.shrink], 0, on)[1]
 
 
 @contextmanager
@@ -102,9 +100,9 @@ def independent_examples() -> Iterator[None]:
         ConjectureRunner.generate_mutations_from = mutate  # type: ignore[method-assign]
 
 
-def run_chunk(seed: int, chunk: int, designs: int) -> tuple[int, int, str]:
+def run_chunk(seed: int, chunk: int, designs: int, on: str = "memory") -> tuple[int, int, str]:
     """The number of the chunk, how many designs held, and the smallest difference, if any."""
-    held, difference = _difference(designs, [Phase.generate, Phase.shrink], seed * 1_000_003 + chunk)
+    held, difference = _difference(designs, [Phase.generate, Phase.shrink], seed * 1_000_003 + chunk, on)
     return chunk, held, difference
 
 
@@ -120,7 +118,12 @@ def _without_warnings() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _difference(designs: int, phases: list[Phase], seed: int, engine: Any = None) -> tuple[int, str]:
+def _difference(designs: int, phases: list[Phase], seed: int, on: str = "memory") -> tuple[int, str]:
+    with opened(on) as host, independent_examples(), _without_warnings():
+        return _difference_on(host, designs, phases, seed)
+
+
+def _difference_on(host: Host, designs: int, phases: list[Phase], seed: int) -> tuple[int, str]:
     held, failed = 0, False
 
     @settings(
@@ -136,7 +139,7 @@ def _difference(designs: int, phases: list[Phase], seed: int, engine: Any = None
     def fuzzed(data: st.DataObject) -> None:
         nonlocal held, failed
         try:
-            fuzz_one(data, engine)
+            fuzz_one(data, host)
         except UnsatisfiedAssumption:
             raise
         except Exception:
@@ -145,8 +148,7 @@ def _difference(designs: int, phases: list[Phase], seed: int, engine: Any = None
         held += not failed
 
     try:
-        with independent_examples(), _without_warnings():
-            fuzzed()
+        fuzzed()
     except Exception as error:  # noqa: BLE001 - whatever a design raises is a difference
         return held, f"{type(error).__name__}: {error}"
     return held, ""

@@ -2,38 +2,30 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import msgspec
 
-from partita import NoReply, OutcomeUnknown, PartitaError, connect
+from partita import NoReply, OutcomeUnknown, PartitaError
 from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import InternalServerError
 from tests.fuzz import forms, reference, stored
 from tests.fuzz.designs import EntitySpec
 from tests.fuzz.drivers import AsyncDriver, Driver
 from tests.fuzz.faults import FAULTS, FaultyBackend
+from tests.fuzz.hosts import Clock
 from tests.fuzz.patterns import Loaded
 from tests.fuzz.reference import Left, Outcome
 from tests.fuzz.shown import error_text, shown, values_of
 from tests.fuzz.stored import Identity, State, Values, identity, is_alive
 from tests.fuzz.write_spec import Write
 
-START = forms.TIMES[0] - timedelta(hours=12)
 Raw = dict[str, Any]
 
 
 class Difference(AssertionError):
     """The store and the reference disagree; the message ends with the design and its writes, as a script."""
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 @dataclass
@@ -51,13 +43,10 @@ class Run:
     requests: int = 0  # of the last write
 
     @classmethod
-    def start(cls, loaded: Loaded, engine: Any = None) -> "Run":
-        clock = Clock()
-        backend = FaultyBackend(engine or connect("memory:", maintain=False, clock=clock))
+    def start(cls, loaded: Loaded, engine: Any, clock: Clock) -> "Run":
+        backend = FaultyBackend(engine)
         drivers = (Driver(loaded, backend, clock), AsyncDriver(loaded, backend, clock))
         quiet = Driver(loaded, backend.inner, clock)
-        if engine is not None and "tab" in engine.call(wire.ListTables()).table_names:
-            engine.call(wire.DeleteTable(table_name="tab"))
         quiet.store.create_tables()
         return cls(loaded, backend, clock, drivers, quiet)
 
