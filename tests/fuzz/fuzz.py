@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, assume, event, given, settings
@@ -15,7 +14,7 @@ from tests.fuzz.conditions import conditions
 from tests.fuzz.forms import TIME_FORMATS
 from tests.fuzz.generate import designs
 from tests.fuzz.generate_patterns import patterns
-from tests.fuzz.hosts import Host, Memory, opened
+from tests.fuzz.hosts import Host, opened
 from tests.fuzz.patterns import load
 from tests.fuzz.reads import check_other_reads, check_read, check_scan
 from tests.fuzz.runner import Run
