@@ -1,4 +1,4 @@
-"""Checks of what one attribute declares: its markers have an effect, and its default is a value that it can have."""
+"""Checks of what one attribute declares: its markers have an effect."""
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,13 +6,11 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Literal, get_origin
 
-import msgspec
-
 from partita.design import markers
 from partita.design.condition_checks import check_constant
 from partita.design.condition_types import type_name
 from partita.design.key_templates import Ordered
-from partita.design.markers import AUTO, Compressed, Expires, StoredAs, Transitions, Unique
+from partita.design.markers import Expires, StoredAs, Transitions, Unique
 from partita.design.models import Attribute, Model
 from partita.dynamodb import limits
 from partita.errors import DesignError
@@ -24,14 +22,13 @@ _MARKERS = (
 
 
 def validate_attributes(model: Model) -> None:
-    """A DesignError for the first marker without an effect, and the first default that no item can have."""
+    """A DesignError for the first marker without an effect."""
     for attribute in model.attributes.values():
         where = f"{model.name}.{attribute.field}"
         for marker in attribute.markers:
             if isinstance(marker, type) and marker in _MARKERS:
                 wrong = f"it is marked with the class {marker.__name__}, which has no effect"
                 raise DesignError(where, wrong, f"write {marker.__name__}(...)")
-        _check_default(where, attribute)
         _check_transitions(where, attribute)
         _check_unique(where, attribute)
         _check_stored_name(where, attribute)
@@ -40,16 +37,6 @@ def validate_attributes(model: Model) -> None:
             raise DesignError(where, wrong, "remove Ordered")
     if model.expires is not None:
         _check_duration(model, model.expires)
-
-
-def _check_default(where: str, attribute: Attribute) -> None:
-    """A default has the attribute's type. It may be outside of its constraints: older items are read with it."""
-    default = attribute.member.default
-    if default is msgspec.NODEFAULT or default is AUTO or attribute.marker(Compressed) is not None:
-        return
-    if default is None and attribute.optional:
-        return
-    check_constant(where, "the attribute", attribute.kind, default)
 
 
 def _check_transitions(where: str, attribute: Attribute) -> None:

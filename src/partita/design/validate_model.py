@@ -25,6 +25,7 @@ from partita.design.markers import (
 )
 from partita.design.models import Attribute, EntityKeys, Model
 from partita.design.validate_attributes import validate_attributes
+from partita.design.validate_defaults import check_defaults
 from partita.design.validate_migrations import check_migrations
 from partita.errors import DesignError
 
@@ -63,6 +64,7 @@ def validate_model(model: Model) -> None:
     _check_expiry(model)
     _check_names(model)
     _check_counted(model)
+    check_defaults(model)
     check_migrations(model)
 
 
