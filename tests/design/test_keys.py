@@ -211,17 +211,16 @@ def test_a_key_of_another_form_is_not_parsed(text: str) -> None:
             "query, or rank an enum with :ranked"
         )),
         ("{name:ranked}", (
-            "Thing.SK: {name:ranked} is not a form of str; write {name}, or one of :desc :ranked :day "
-            ":month :fold :shard(8) where the type allows it"
+            "Thing.SK: {name:ranked} is not a form of str; write {name} or {name:fold} or {name:shard(8)}"
         )),
         ("{at:day,month}", "Thing.SK: {at:day,month} names several forms; keep one of them, perhaps with ',desc'"),
         ("{blob}", (
-            "Thing.SK: 'blob' is bytes, which cannot be part of a text key; use text, a number, a time, a "
-            "date, an enum of text or a bool"
+            "Thing.SK: 'blob' is bytes, which cannot be part of a text key; use text, an int, a Decimal, a time, a "
+            "date, an enum or a bool"
         )),
         ("{ratio}", (
-            "Thing.SK: 'ratio' is float, which cannot be part of a text key; use text, a number, a time, "
-            "a date, an enum of text or a bool"
+            "Thing.SK: 'ratio' is float, which cannot be part of a text key; use text, an int, a Decimal, a time, "
+            "a date, an enum or a bool"
         )),
     ],
 )  # fmt: skip

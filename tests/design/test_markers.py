@@ -196,7 +196,7 @@ def test_collection_cannot_be_unique(kind: Any) -> None:
             ("T#{thing_id:shard(0)}", "{thing_id}"),
             (
                 "PK: {thing_id:shard(0)} is not a form of str; "
-                "write {thing_id}, or one of :desc :ranked :day :month :fold :shard(8) where the type allows it"
+                "write {thing_id} or {thing_id:fold} or {thing_id:shard(8)}"
             ),
         ),
         (

@@ -7,6 +7,7 @@ import msgspec
 
 from partita.design.codec_factory import check_set_default, codec_of, markers_of, unwrapped_type
 from partita.design.codecs import AttributeMember, Codec, CompressedCodec, Namer, ScalarCodec, TextCodec
+from partita.design.key_parts import VerbatimPart
 from partita.design.key_templates import template
 from partita.design.keys import Keys, KeyTemplates
 from partita.design.markers import (
@@ -47,6 +48,9 @@ def build_model(
     own = _table_keys(name, table, attributes, key)
     indexes = _index_keys(name, table, attributes, own, [each for each in body.values() if isinstance(each, Keys)])
     final = _with_key_texts(attributes, own, indexes)
+    if any(_has_plain_text(final, each) for each in (own, *(keys for each in indexes.values() for keys in each))):
+        own = _table_keys(name, table, final, key)
+        indexes = _index_keys(name, table, final, own, [each for each in body.values() if isinstance(each, Keys)])
     built = Model(
         cls=cls,
         table=table,
@@ -148,6 +152,15 @@ def _with_key_texts(
             member = msgspec.structs.replace(attribute.member, codec=TextCodec(str, nfc=True))
             found[field] = msgspec.structs.replace(attribute, member=member)
     return found
+
+
+def _has_plain_text(attributes: Mapping[str, Attribute], keys: EntityKeys) -> bool:
+    """Whether a key has a text as it is that is stored in NFC; the key is then written so, too."""
+    parts = (part for each in keys.attributes if each.template is not None for part in each.template.parts)
+    return any(
+        isinstance(part.form, VerbatimPart) and part.field is not None and attributes[part.field].is_composed
+        for part in parts
+    )
 
 
 def _check_constraints(where: str, hint: Any) -> None:

@@ -101,6 +101,7 @@ def markers_of(annotation: Any) -> tuple[Any, ...]:
 
 
 def _codec(kind: Any, where: str, naming: Namer, around: Structs) -> Codec:
+    _check_enum(kind, where)
     scalar = _scalar(kind)
     if scalar is not None:
         return scalar
@@ -110,6 +111,7 @@ def _codec(kind: Any, where: str, naming: Namer, around: Structs) -> Codec:
     if kind is dict or (origin is dict and inner[1] is Any):
         return MapCodec(UntypedCodec(1))
     if origin in (set, frozenset):
+        _check_enum(unwrapped_type(inner[0])[0], where)
         element = _scalar(unwrapped_type(inner[0])[0])
         if element is None or element.tag == "BOOL":
             raise DesignError(where, f"a set of {inner[0]} cannot be stored", "use a set of text, numbers or bytes")
@@ -126,6 +128,18 @@ def _codec(kind: Any, where: str, naming: Namer, around: Structs) -> Codec:
         f"{kind} cannot be stored in DynamoDB",
         "use text, numbers, bytes, bool, times, enums, sets, lists, dicts with text keys, or structs",
     )
+
+
+def _check_enum(kind: Any, where: str) -> None:
+    """The members of an enum are all text or all whole numbers; of others the text could not be read back."""
+    if not isinstance(kind, type) or not issubclass(kind, enum.Enum):
+        return
+    values = [member.value for member in kind]
+    if not any(all(isinstance(each, of) for each in values) for of in (str, int)) or any(
+        isinstance(each, bool) for each in values
+    ):
+        wrong = f"{kind.__name__} has members that are neither all text nor all whole numbers"
+        raise DesignError(where, wrong, f"give the members of {kind.__name__} texts")
 
 
 def _check_struct(kind: type[msgspec.Struct], where: str, around: Structs) -> None:

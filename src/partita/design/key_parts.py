@@ -172,15 +172,21 @@ class LiteralPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
 
 
 class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
-    """Text exactly as other code wrote it. Only the `last` part of a key may contain the separator."""
+    """Text exactly as other code wrote it. Only the `last` part of a key may contain the separator.
+
+    A number is written as it will be read back, and so is a `composed` text, whose attribute is stored in NFC.
+    """
 
     kind: Any = str
     last: bool = True
     separator: Separator = HASH
+    composed: bool = False
 
     @property
     def has_text(self) -> bool:
-        """Whether it holds a text, which has several Unicode forms: not a number, a time or a flag."""
+        """Whether it holds a text in one of several Unicode forms: not a number, a time or a flag."""
+        if self.composed:
+            return False
         if self.kind is str or (isinstance(self.kind, type) and issubclass(self.kind, OpenEnum)):
             return True
         return any(isinstance(getattr(each, "value", each), str) for each in _listed_values(self.kind))
@@ -193,7 +199,9 @@ class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
         return SOME_TEXT if self.last else self.separator.verbatim_language
 
     def write(self, value: Any) -> str:
-        text = _verbatim_text(value)
+        text = _verbatim_text(settled_number(value, self.kind))
+        if self.composed:
+            text = unicodedata.normalize("NFC", text)
         if not text:
             raise ValueError("empty text cannot be part of a key")
         if not self.last and self.separator.character in text:
@@ -210,6 +218,19 @@ class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
         except (ValueError, ArithmeticError):
             return False
         return bool(text) and (self.last or self.separator.character not in text)
+
+
+def settled_number(value: Any, kind: Any) -> Any:
+    """A number of a type as it will be read back, which equal numbers have in common; other values unchanged.
+
+    >>> settled_number(1, float), settled_number(Decimal("1.50"), Decimal), settled_number("a", str)
+    (1.0, Decimal('1.5'), 'a')
+    """
+    if kind is Decimal and isinstance(value, int | Decimal):
+        return normalized_decimal(Decimal(value))
+    if kind is float and isinstance(value, int | float):
+        return float(value) + 0.0  # without the sign of zero
+    return value
 
 
 def _verbatim_text(value: Any) -> str:
@@ -255,10 +276,20 @@ _VERBATIM_READERS: dict[Any, Callable[[str], Any]] = {
 }
 
 
+def is_listed_enum(kind: Any) -> bool:
+    """Whether a type is an enum whose members are all of its values: flags can be combined."""
+    return isinstance(kind, type) and issubclass(kind, enum.Enum) and not issubclass(kind, enum.Flag)
+
+
 def can_be_verbatim(kind: Any) -> bool:
     """Whether values of a type have a text of their own, and can be read from it."""
+    return kind in _VERBATIM_READERS or is_listed_enum(kind) or get_origin(kind) is Literal
+
+
+def has_shards(kind: Any) -> bool:
+    """Whether equal values of a type have one text, in every process: not sets, lists, dicts and structs."""
     is_enum = isinstance(kind, type) and issubclass(kind, enum.Enum)
-    return kind in _VERBATIM_READERS or is_enum or get_origin(kind) is Literal
+    return kind is bytes or kind in _VERBATIM_READERS or is_enum or get_origin(kind) is Literal
 
 
 class NumberPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
@@ -493,6 +524,7 @@ class ShardPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
     """A stable hash: the same value is always in the same of `count` shards."""
 
     count: int
+    kind: Any = str
     lossless = False
     query_type = int
 
@@ -501,7 +533,7 @@ class ShardPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
         return texts(str(number) for number in range(self.count))
 
     def write(self, value: Any) -> str:
-        exact = normalized_decimal(value) if isinstance(value, Decimal) else value
+        exact = settled_number(value.value if isinstance(value, enum.Enum) else value, self.kind)
         text = TimePart().write(exact) if isinstance(exact, datetime) else unicodedata.normalize("NFC", str(exact))
         from hashlib import blake2b
 

@@ -92,9 +92,7 @@ def check_constant_in_slot(where: str, slot: Slot, value: Any) -> None:
     elif value is None and slot.nullable:
         return
     elif not (value is ALL_SHARDS or isinstance(value, Argument | Field | Stored)):
-        named_shard = slot.shards is not None and isinstance(value, int)
-        kind = int if named_shard else slot.type
-        check_constant(where, slot.where, kind, value, compared=slot.role is SlotRole.FILTER)
+        check_constant(where, slot.where, slot.type, value, compared=slot.role is SlotRole.FILTER)
 
 
 def slots_of(where: str, read: Read) -> Iterator[tuple[Slot, Any]]:

@@ -36,6 +36,8 @@ from partita.design.key_parts import (
     UuidPart,
     VerbatimPart,
     can_be_verbatim,
+    has_shards,
+    is_listed_enum,
 )
 from partita.design.open_enum import OpenEnum
 from partita.design.separators import HASH, Separator
@@ -63,11 +65,12 @@ class Ordered(msgspec.Struct, frozen=True):
 
 
 class PartType(msgspec.Struct, frozen=True):
-    """The type of an attribute in a template and, for a number, its bounds."""
+    """The type of an attribute in a template, and what its key has to know of its values."""
 
     type: Any
     bounds: Ordered | None = None
     optional: bool = False
+    composed: bool = False  # text is stored in NFC, as keys have it
 
 
 class Segment(msgspec.Struct, frozen=True):
@@ -370,12 +373,12 @@ def _own_form(where: str, field: str, of: PartType, full: bool, separator: Separ
     if _is_text_literal(kind):
         _check_composed(where, get_args(kind))
         return LiteralPart(get_args(kind), full, separator)
-    if isinstance(kind, type) and issubclass(kind, str):
+    if kind is str:
         return TextPart(full, separator=separator)
     raise DesignError(
         where,
         f"{field!r} is {_name(kind)}, which cannot be part of a text key",
-        "use text, a number, a time, a date, an enum of text or a bool",
+        _suggestion(field, kind),
     )
 
 
@@ -400,16 +403,16 @@ def _named_form(word: str, of: PartType, full: bool, last: bool, separator: Sepa
             return None
         low, high = (None, None) if of.bounds is None else (of.bounds.low, of.bounds.high)
         return NumberPart(int(number["digits"]), places, bool(number["sign"]), kind, low, high)
-    if word == "ranked" and isinstance(kind, type) and issubclass(kind, enum.Enum):
+    if word == "ranked" and is_listed_enum(kind):
         return RankedEnumPart(kind, separator=separator)
     if word in ("day", "month") and kind in (datetime, date):
         return DayPart(exact=kind is date) if word == "day" else MonthPart()
     if word == "fold" and kind is str:
         return TextPart(full, fold=True, separator=separator)
     if word == "plain" and can_be_verbatim(kind):
-        return VerbatimPart(kind, last, separator)
-    if (shards := _SHARD.fullmatch(word)) and int(shards[1]):
-        return ShardPart(int(shards[1]))
+        return VerbatimPart(kind, last, separator, kind is str and of.composed)
+    if (shards := _SHARD.fullmatch(word)) and int(shards[1]) and has_shards(kind):
+        return ShardPart(int(shards[1]), kind)
     return None
 
 
@@ -423,7 +426,18 @@ def _suggestion(field: str, kind: Any) -> str:
         return f"write {{{field}:+10}} for ten digits with a sign, or Annotated[int, Ordered(-999, 999)]"
     if kind is Decimal:
         return f"write {{{field}:+8.2}} for eight digits with a sign and two places"
-    return f"write {{{field}}}, or one of :desc :ranked :day :month :fold :shard(8) where the type allows it"
+    whole = PartType(kind)
+    forms = [form for form in ("ranked", "day", "month", "fold") if _named_form(form, whole, False, True, HASH)]
+    written = [f"{{{field}}}"] if _has_own_form(kind) else []
+    written += [f"{{{field}:{form}}}" for form in forms]
+    if not written:
+        return "use text, an int, a Decimal, a time, a date, an enum or a bool"
+    return f"write {' or '.join([*written, f'{{{field}:shard(8)}}'])}"
+
+
+def _has_own_form(kind: Any) -> bool:
+    """Whether a type has a form without a spec, and without bounds."""
+    return kind in (bool, datetime, date, UUID, str) or _is_text_enum(kind) or _is_text_literal(kind)
 
 
 def _is_text_literal(kind: Any) -> bool:

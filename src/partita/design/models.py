@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from partita.design.codecs import AttributeMember, Codec
+from partita.design.codecs import AttributeMember, Codec, TextCodec
 from partita.design.conditions import Condition
 from partita.design.key_templates import Ordered, PartType, Template
 from partita.design.markers import (
@@ -68,6 +68,11 @@ class Attribute(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def optional(self) -> bool:
         return self.member.optional
+
+    @property
+    def is_composed(self) -> bool:
+        """Whether its text is stored in NFC, as a key has it."""
+        return isinstance(self.codec, TextCodec) and self.codec.normalizes
 
     @property
     def metas(self) -> Iterator[msgspec.Meta]:
@@ -262,7 +267,10 @@ class ViewModel(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 def part_types(attributes: Mapping[str, Attribute]) -> dict[str, PartType]:
     """The types of the attributes that a template may name."""
-    return {field: PartType(each.kind, each.marker(Ordered), each.optional) for field, each in attributes.items()}
+    return {
+        field: PartType(each.kind, each.marker(Ordered), each.optional, each.is_composed)
+        for field, each in attributes.items()
+    }
 
 
 def model_of(entity: type[Any]) -> Model:

@@ -227,12 +227,13 @@ def member_source(model: Model, member: AttributeMember, env: Env) -> list[str]:
 
 def key_text_value(most: int, reserved: str, held: Any) -> Any:
     """The value of an attribute that is itself a key: not empty, not too long, not beginning with what is reserved."""
-    if isinstance(held, str | bytes):
-        if not held:
-            raise ValueError("empty text cannot be part of a key")
-        if len(held) * 4 > most:
-            _check_length(held, most)
-        if reserved and isinstance(held, str) and held.startswith(reserved):
+    text = held.value if isinstance(held, Enum) else held
+    if isinstance(text, str | bytes):
+        if not text:
+            raise ValueError(f"empty {'text' if isinstance(text, str) else 'bytes'} cannot be part of a key")
+        if len(text) * 4 > most:
+            _check_length(text, most)
+        if reserved and isinstance(text, str) and text.startswith(reserved):
             raise _ReservedText(f"keys that begin with {reserved!r} are reserved for the guards of unique values")
     return held
 
