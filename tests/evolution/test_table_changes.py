@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from partita import MigrationBlocked, Store, connect
+from partita import Design, Entity, Index, Keys, MigrationBlocked, Store, Table, connect, prove
+from partita.design.entities import EntityMeta
 from partita.dynamodb.backend import Backend
 from partita.dynamodb.exceptions import LimitExceededException, ResourceInUseException
 from partita.dynamodb.requests import CreateTable, DescribeTable, UpdateTable
@@ -112,6 +113,60 @@ def test_limit_of_a_table_is_an_error_and_no_endless_wait() -> None:
 
         with pytest.raises(LimitExceededException, match="too many indexes"):
             apply_design(Store(Full(), new.design, sleep=lambda _: None))
+
+
+def _scores(kind: type, *, local: bool, indexed: bool = True) -> Design:
+    """A design of scores, with an index whose key is an attribute of some type."""
+    table = Table("scores", "PK", "SK", indexes=(Index("ByScore", "PK", "score", local=local),) if indexed else ())
+    body: dict[str, Any] = {"__annotations__": {"game": str, "player": str, "score": kind}}
+    if indexed:
+        body["by_score"] = Keys("ByScore", "{game}")
+    EntityMeta("Score", (Entity,), body, table=table, key=("{game}", "{player}"))
+    return prove("scores", table)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        (
+            _scores(str, local=False),
+            _scores(int, local=False),
+            "index ByScore has another key or projection; give the design's index another name",
+        ),
+        (
+            _scores(int, local=True, indexed=False),
+            _scores(int, local=True),
+            "local index ByScore is missing; only a new table can have the design's, or write it with local=False",
+        ),
+        (
+            _scores(str, local=True),
+            _scores(int, local=True),
+            (
+                "local index ByScore has another key or projection; only a new table can have the design's, "
+                "or write it with local=False"
+            ),
+        ),
+    ],
+)
+def test_index_that_cannot_be_made_is_for_people_to_decide_about(before: Design, after: Design, sentence: str) -> None:
+    with connect("memory:") as backend:
+        Store(backend, before).create_tables()
+        db = Store(backend, after)
+        assert plan_migration(db).blocked == [sentence]
+        assert [each.sentence for each in db.differences()] == [sentence]
+        with pytest.raises(MigrationBlocked, match="ByScore"):
+            apply_design(db)
+        assert not plan_migration(Store(backend, before)).blocked
+
+
+def test_new_table_beside_a_recorded_one_is_no_unrecorded_data() -> None:
+    old = first()
+    more = Table("more", "id")
+    EntityMeta("More", (Entity,), {"__annotations__": {"name": str}}, table=more, key="{name}")
+    with connect("memory:") as backend:
+        filled(Store(backend, old.design), old, 1, 1)
+        plan = plan_migration(Store(backend, prove("both", *old.design.tables, more)))
+        assert (plan.is_recorded, plan.tables) == (True, ["create table more"])
 
 
 def test_table_that_another_process_creates_meanwhile_is_used() -> None:

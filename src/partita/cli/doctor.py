@@ -1,13 +1,16 @@
 """`partita doctor`: compares live data with its design."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from partita.cli.evolve import opened_store, progress_line
 from partita.cli.options import Address, Flag
+
+if TYPE_CHECKING:
+    from partita.evolution.diagnosis import Diagnosis
 
 Rate = Annotated[float | None, Parameter(validator=Number(gt=0))]
 
@@ -44,6 +47,16 @@ def doctor(what: str, /, *, on: Address, repair: Flag = False, rate: Rate = None
         for kind, several in found.findings.items():
             print(f"{len(several):,} {kind}:")
             print("\n".join(f"  {each}" for each in several[:20]))
-        print(f"{found.items:,} items: {'nothing is wrong' if found.is_healthy else f'{found.repaired:,} repaired'}")
+        print(f"{found.items:,} items: {_result(found, repair=repair)}")
     if not found.is_healthy:
         sys.exit(1)
+
+
+def _result(found: "Diagnosis", *, repair: bool) -> str:
+    if found.is_healthy:
+        return "nothing is wrong"
+    if repair:
+        return f"{found.repaired:,} repaired"
+    if "design" in found.findings:
+        return "nothing was changed; see partita plan"
+    return "nothing was changed; --repair repairs what needs no decision"

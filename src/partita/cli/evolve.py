@@ -42,7 +42,12 @@ def plan(what: str, /, *, on: Address, exact: Flag = False, json: Flag = False) 
 
     with opened_store(what, on, "plan") as db, progress_line() as show:
         found = plan_migration(db, exact=exact, progress=lambda items: show(f"{items:,} items read"))
-    print(msgspec.json.encode(found).decode() if json else plan_text(found))
+    if json:
+        print(msgspec.json.encode(found).decode())
+    else:
+        print(plan_text(found))
+        if found.has_work and not found.blocked:
+            print(f"\nto do it: partita apply {what} --on {on}")
     if found.has_work:
         sys.exit(1)
 

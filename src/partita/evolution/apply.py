@@ -30,6 +30,7 @@ from partita.evolution.pages import Removed, ScannedPage, fetch_page, page_limit
 from partita.evolution.programs import ObservedPrograms
 from partita.evolution.table_changes import TableWait, change_tables, drop_indexes
 from partita.evolution.targets import Target, design_facts, target_of
+from partita.evolution.unreachable_items import UnreachableItems
 from partita.plan.design import CounterBuild
 from partita.process_identity import is_dead, this_process
 from partita.store.design_records import (
@@ -152,11 +153,24 @@ class _Application:
         for each in target.records.values():
             self._check_free(each, target)
         self.result.tables += change_tables(self.db, TableWait(self._report, self._table_patience))
+        self._check_items(target)
         target = self._begin(target)
         if next(iter(target.records.values())).state != "cleaning":
             self._backfill(target)
         self._clean()
         return self.result
+
+    def _check_items(self, target: Target) -> None:
+        """MigrationBlocked where the design would lose items, before programs of the earlier one are locked out."""
+        if all(each.state == "public" for each in target.records.values()) and UnreachableItems(target).are_possible:
+            unreachable = UnreachableItems(target)
+            for page in self._pages(None, target.removed, "checking"):
+                unreachable.add(page.items)
+            self._check_reachable(unreachable)
+
+    def _check_reachable(self, unreachable: UnreachableItems) -> None:
+        if sentences := unreachable.sentences():
+            raise MigrationBlocked(self.db.design.name, sentences)
 
     # the states
 
@@ -279,12 +293,15 @@ class _Application:
             result = PageResult()
             self.result.passes += 1
             self.result.unexplained, self.result.unreadable = [], []
+            unreachable = UnreachableItems(target)
             for page in self._pages(target, removed, "verifying" if number else "backfilling", result):
                 self._note(page)
+                unreachable.add(page.items)
                 self.db.run_flow(do_page(self.db.context, self.db.design, removed, page.items, result))
                 result.written += sum(orphans.delete(each) for each in page.items if each.is_guard)
             for place, count in result.done.items():
                 self.result.done[place] = self.result.done.get(place, 0) + count
+            self._check_reachable(unreachable)
             if result.conflicts and not self.leaves_conflicts:
                 raise MigrationBlocked(self.db.design.name, result.conflicts)
             clean = 0 if result.written else clean + 1
@@ -343,19 +360,20 @@ class _Application:
     # pages
 
     def _pages(
-        self, target: Target, removed: Removed, phase: str, result: PageResult | None = None
+        self, target: Target | None, removed: Removed, phase: str, result: PageResult | None = None
     ) -> Iterator[ScannedPage]:
-        """The pages of all tables, at the rate that is asked for; the run keeps its place while it reads them."""
+        """The pages of all tables, at the rate that is asked for; a run that has begun keeps its place meanwhile."""
         self._items = 0
         for table in self.db.design.tables:
             yield from self._table_pages(target, removed, table, phase, result)
 
     def _table_pages(
-        self, target: Target, removed: Removed, table: Table, phase: str, result: PageResult | None
+        self, target: Target | None, removed: Removed, table: Table, phase: str, result: PageResult | None
     ) -> Iterator[ScannedPage]:
         start = None
         while True:
-            self._renew(target)
+            if target is not None:
+                self._renew(target)
             begun = self.db.now()
             request = scan_request(table, start, limit=self._page_limit)
             page = self.db.run_flow(fetch_page(self.db.context, self.db.design, removed, request, table))

@@ -30,7 +30,7 @@ from partita.evolution.targets import design_facts
 from partita.plan.design import CounterBuild, Design
 from partita.plan.effects import OWNER
 from partita.plan.items import key_text
-from partita.plan.table_definitions import differences
+from partita.plan.table_definitions import differences, has_other_key
 from partita.store.design_records import fetch_designs, mismatches
 from partita.store.item_reads import fetch_items
 from partita.store.store import Store
@@ -92,6 +92,7 @@ class _Doctor:
 
     def run(self) -> Diagnosis:
         is_settled = self._examine_design()
+        is_readable = True
         for table in actual_tables(self.db):
             description = describe(self.db, table)
             if description is None:
@@ -101,6 +102,9 @@ class _Doctor:
                 self.found.add("tables", unfinished)
             for difference in differences(table, description):
                 self.found.add("tables", f"{table.name}: {difference.sentence}")
+            is_readable = is_readable and not has_other_key(table, description)
+        if not is_readable:
+            return self.found
         totals = CounterTotals(self.db.design, _all_counters(self.db.design))
         result = PageResult()
         for page in self._pages():

@@ -17,8 +17,9 @@ from partita.evolution.table_changes import (
     unfinished_parts,
 )
 from partita.evolution.targets import Target, target_of
+from partita.evolution.unreachable_items import UnreachableItems
 from partita.plan.design import CounterBuild
-from partita.plan.table_definitions import differences
+from partita.plan.table_definitions import differences, has_other_key
 from partita.store.design_records import fetch_designs
 from partita.store.readiness import written_otherwise
 from partita.store.store import Store
@@ -81,11 +82,16 @@ def plan_migration(
         private.design.data.build = CounterBuild("plan", counting)
     found = {table.name: describe(private, table) for table in actual_tables(private)}
     described = {declared: found[actual] for declared, actual in names.items()}
-    existing = {name: each for name, each in described.items() if each is not None}
+    existing = {
+        table.name: each
+        for table in private.design.tables
+        if (each := described[table.name]) is not None and not has_other_key(table, each)
+    }
     tables, blocked = _table_changes(private)
-    surveyed = survey(private, target.removed, existing, exact=exact, progress=progress)
+    surveyed = survey(private, target, existing, exact=exact, progress=progress)
     number = max((each.number for each in records.values()), default=0)
-    return _plan(target, surveyed, tables, blocked, ObservedPrograms(private, target.facts).in_the_way(number))
+    programs = ObservedPrograms(private, target.facts).in_the_way(number)
+    return _plan(target, surveyed, tables, blocked, programs, {names[each] for each in existing})
 
 
 def _table_changes(db: EvolutionStore) -> tuple[list[str], list[str]]:
@@ -108,17 +114,18 @@ def _table_changes(db: EvolutionStore) -> tuple[list[str], list[str]]:
 
 
 def _plan(
-    target: Target, surveyed: Survey, tables: list[str], blocked: list[str], programs: list[str]
+    target: Target, surveyed: Survey, tables: list[str], blocked: list[str], programs: list[str], existing: set[str]
 ) -> MigrationPlan:
     clean = 2 if any(model.old_keys for model in target.design.models) else 1
     verifying = clean + (1 if surveyed.written else 0)
     passes = verifying + (1 if target.design.data.build is None else 3)
+    passes += 1 if UnreachableItems(target).are_possible else 0
     steps = list(_steps(surveyed))
     reads = _read_units(surveyed, passes, verifying) if steps else 0.0
     changes = [str(each) for each in target.differences]
     return MigrationPlan(
         design=target.design.name,
-        is_recorded=target.is_recorded,
+        is_recorded=target.is_recorded(existing),
         is_exact=surveyed.is_exact,
         items=round(surveyed.items),
         design_changes=changes,
@@ -196,7 +203,8 @@ def _lines(plan: MigrationPlan) -> Iterator[str]:
     if not plan.is_recorded:
         yield f"{plan.design}: it is not recorded which design the data has; its items were compared with this one."
     if not plan.has_work:
-        yield f"{plan.design}: nothing to do; {about}{plan.items:,} items are as the design stores them."
+        as_designed = plan.items - plan.unexplained - plan.unreadable
+        yield f"{plan.design}: nothing to do; {about}{as_designed:,} items are as the design stores them."
     else:
         yield f"{plan.design}: {about}{plan.items:,} items"
     for title, listed in (("the design has changed", plan.design_changes), ("tables", plan.tables)):

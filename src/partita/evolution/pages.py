@@ -158,7 +158,9 @@ def _judged(context: StoreContext, design: Design, removed: Removed, table: Tabl
     try:
         stored = stored_entity(model, item, removed.get(model.name, frozenset()))
         return PageItem(table, key, item, size, model, stored, wanted_effects(design, stored))
-    except (StoredItemInvalid, InvalidValue) as error:
+    except StoredItemInvalid as error:
+        return PageItem(table, key, item, size, model, error=error.reason)
+    except InvalidValue as error:
         return PageItem(table, key, item, size, model, error=str(error))
 
 

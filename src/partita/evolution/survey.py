@@ -27,6 +27,8 @@ from partita.evolution.pages import (
     page_limit,
     scan_request,
 )
+from partita.evolution.targets import Target
+from partita.evolution.unreachable_items import UnreachableItems
 from partita.plan.actions import ItemAction, RemoveAttribute, SetAttribute
 from partita.plan.design import Design
 from partita.plan.effects import COUNTED
@@ -84,7 +86,7 @@ class Survey(msgspec.Struct):
 
 def survey(
     db: EvolutionStore,
-    removed: Removed,
+    target: Target,
     descriptions: dict[str, TableDescription],
     *,
     exact: bool = False,
@@ -94,7 +96,7 @@ def survey(
     result = Survey()
     holders = UniqueValues()
     try:
-        _survey_tables(db, removed, descriptions, result, holders, exact=exact, progress=progress)
+        _survey_tables(db, target, descriptions, result, holders, exact=exact, progress=progress)
     finally:
         holders.close()
     result.conflicts += holders.conflicts
@@ -103,7 +105,7 @@ def survey(
 
 def _survey_tables(
     db: EvolutionStore,
-    removed: Removed,
+    target: Target,
     descriptions: dict[str, TableDescription],
     result: Survey,
     holders: "UniqueValues",
@@ -111,6 +113,7 @@ def _survey_tables(
     exact: bool,
     progress: Callable[[int], None],
 ) -> None:
+    removed = target.removed
     for table in db.design.tables:
         description = descriptions.get(table.name)
         if description is None:
@@ -119,11 +122,14 @@ def _survey_tables(
         whole = exact or count <= SAMPLE
         before = result.read
         found = Survey()
+        unreachable = UnreachableItems(target)
         billed = billed_table(table, description)
         for page in _pages(db, removed, table, whole=whole):
             _add_page(found, db.design, billed, page, holders)
+            unreachable.add(page.items)
             progress(before + found.read)
         factor = 1.0 if whole or not found.read else max(1.0, count / found.read)
+        result.conflicts += unreachable.sentences(factor)
         _merge(result, found, factor)
         result.is_exact = result.is_exact and whole
 

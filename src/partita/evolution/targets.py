@@ -1,6 +1,6 @@
 """The design that is to be applied, beside what is recorded about the data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 import msgspec
 
@@ -20,10 +20,9 @@ class Target(msgspec.Struct, frozen=True):
     facts: Mapping[str, Facts]
     records: Mapping[str, DataDesign]
 
-    @property
-    def is_recorded(self) -> bool:
-        """Whether it is known which design the data of every table satisfies."""
-        return self.facts.keys() <= self.records.keys()
+    def is_recorded(self, tables: Set[str]) -> bool:
+        """Whether it is known which design the data of each of some tables satisfies."""
+        return tables <= self.records.keys()
 
     @property
     def differences(self) -> list[FactDifference]:

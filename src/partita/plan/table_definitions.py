@@ -1,6 +1,6 @@
 """Tables: the CreateTable request of a design's table, and the differences between it and an existing table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -118,23 +118,57 @@ class Difference(msgspec.Struct, frozen=True):
 
 def differences(table: Table, found: TableDescription) -> Iterator[Difference]:
     """The differences between the design's table and the existing one, in the order in which to remove them."""
-    if [(e.attribute_name, e.key_type) for e in found.key_schema or ()] != [
-        (e.attribute_name, e.key_type) for e in _schema(table.key_names[:1], table.key_names[1:])
-    ]:
+    if has_other_key(table, found):
         yield Difference(f"table {table.name} has another key; only a new table can have the design's")
+    types = _types(found)
+    yield from _local_differences(table, found, types)
     present = {each.index_name: each for each in found.global_secondary_indexes or ()}
     for index in table.indexes:
-        held = present.pop(index.name, None)
         if index.local:
             continue
+        held = present.pop(index.name, None)
         if held is None:
             yield _missing(f"index {index.name}", _add_index(table, index))
-        elif not _same_index(index, held):
+        elif not _same_index(table, index, held, types):
             yield Difference(f"index {index.name} has another key or projection; give the design's index another name")
     for name in present:
         yield Difference(f"index {name} is not in the design")
     yield from _vector_differences(table, found)
     yield from _stream_differences(table, (found.stream_specification or StreamSpecification()).stream_view_type)
+
+
+def has_other_key(table: Table, found: TableDescription) -> bool:
+    """Whether an existing table has another key, by the names or the types of its attributes."""
+    wanted = _schema(table.key_names[:1], table.key_names[1:])
+    return not _same_keys(table, wanted, found.key_schema or (), _types(found))
+
+
+def _local_differences(table: Table, found: TableDescription, types: Mapping[str, str]) -> Iterator[Difference]:
+    """Local indexes are made with their table, and cannot be added or changed."""
+    present = {each.index_name: each for each in found.local_secondary_indexes or ()}
+    for index in table.indexes:
+        held = present.get(index.name)
+        if index.local and (held is None or not _same_index(table, index, held, types)):
+            what = "is missing" if held is None else "has another key or projection"
+            yield Difference(
+                f"local index {index.name} {what}; only a new table can have the design's, or write it with local=False"
+            )
+
+
+def _types(found: TableDescription) -> dict[str, str]:
+    """The types of the attributes in keys of an existing table."""
+    return {each.attribute_name or "": each.attribute_type or "" for each in found.attribute_definitions or ()}
+
+
+def _same_keys(
+    table: Table, wanted: Sequence[KeySchemaElement], held: Sequence[KeySchemaElement], types: Mapping[str, str]
+) -> bool:
+    """Whether keys have the same attributes, of the same types."""
+    if [(e.attribute_name, e.key_type) for e in held] != [(e.attribute_name, e.key_type) for e in wanted]:
+        return False
+    mine = key_types(table)
+    names = (each.attribute_name or "" for each in wanted)
+    return all(mine.get(name, "S") == types.get(name, mine.get(name, "S")) for name in names)
 
 
 def _missing(name: str, request: wire.UpdateTable) -> Difference:
@@ -195,13 +229,12 @@ def _add_index(table: Table, index: Index) -> wire.UpdateTable:
     )
 
 
-def _same_index(index: Index, held: IndexDescription) -> bool:
+def _same_index(table: Table, index: Index, held: IndexDescription, types: Mapping[str, str]) -> bool:
     wanted = _index(index)
-    keys = [(e.attribute_name, e.key_type) for e in wanted.key_schema or ()]
     mine, theirs = wanted.projection, held.projection
     assert mine is not None
     return (
-        [(e.attribute_name, e.key_type) for e in held.key_schema or ()] == keys
+        _same_keys(table, wanted.key_schema or (), held.key_schema or (), types)
         and theirs is not None
         and mine.projection_type == theirs.projection_type
         and sorted(mine.non_key_attributes or ()) == sorted(theirs.non_key_attributes or ())

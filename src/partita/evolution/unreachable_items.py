@@ -1,0 +1,105 @@
+"""Items that programs of the earlier design read and those of the new one could not.
+
+They are under an earlier key that is not among the entity's `old_keys`, or have attributes in a form that nothing
+converts. A design with such items is not applied: its programs would work as if the items did not exist.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from partita.evolution.pages import PageItem
+from partita.evolution.targets import Target
+from partita.plan.design_differences import entities_in, fact_differences, lacks
+from partita.plan.fingerprint import keys_text
+
+_PARTS = re.compile(r"\{[^{}]*\}")
+_FORMS = re.compile(r" \([^()]*: .*\)$")
+
+
+class _EarlierKey(msgspec.Struct, frozen=True):
+    """The earlier key of an entity, as the facts say it, and an expression for the text of each of its attributes."""
+
+    entity: str
+    text: str
+    attributes: tuple[tuple[str, re.Pattern[str]], ...]
+
+    def matches(self, each: PageItem) -> bool:
+        texts = {name: str(next(iter(value.values()))) for name, value in each.key.items()}
+        return texts.keys() == dict(self.attributes).keys() and all(
+            expression.fullmatch(texts[name]) for name, expression in self.attributes
+        )
+
+
+class UnreachableItems:
+    """Finds them among the items of a design's tables, and counts them by reason."""
+
+    def __init__(self, target: Target) -> None:
+        self._keys = list(_earlier_keys(target))
+        self._entities = set(_entities_with_other_attributes(target))
+        self._found: dict[str, float] = {}
+
+    @property
+    def are_possible(self) -> bool:
+        """Whether the design has changed in such a way."""
+        return bool(self._keys or self._entities)
+
+    def add(self, items: Sequence[PageItem]) -> None:
+        """Counts those among some items."""
+        for each in items if self.are_possible else ():
+            reason = self._reason(each)
+            if reason is not None:
+                self._found[reason] = self._found.get(reason, 0) + 1
+
+    def sentences(self, factor: float = 1.0) -> list[str]:
+        """What they are and what to write; `factor` is how many items one of a sample stands for."""
+        return [f"{round(count * factor):,} items {reason}" for reason, count in sorted(self._found.items())]
+
+    def _reason(self, each: PageItem) -> str | None:
+        if each.is_guard or each.is_expired:
+            return None
+        if each.model is None:
+            key = next((key for key in self._keys if key.matches(each)), None)
+            if key is None:
+                return None
+            return f"are under the earlier key of {key.entity}, {key.text}: name it in old_keys, so that they are moved"
+        if each.error and each.model.name in self._entities:
+            return (
+                f"of {each.model.name} cannot be read any more ({each.error}): give the attribute a default, "
+                "or convert it with Was"
+            )
+        return None
+
+
+def _earlier_keys(target: Target) -> Iterator[_EarlierKey]:
+    """The keys of entities that have another one now, under which they are not looked up."""
+    models = {model.name: model for model in target.design.models}
+    for name, record in target.records.items():
+        for each in fact_differences(record.facts, target.facts[name]):
+            entity, _, rest = each.fact.partition(" ")
+            if rest != "key" or each.old is None or each.new is None or entity not in models:
+                continue
+            if each.old not in map(keys_text, models[entity].old_keys):
+                yield _EarlierKey(entity, each.old, tuple(_expressions(each.old)))
+
+
+def _expressions(key: str) -> Iterator[tuple[str, re.Pattern[str]]]:
+    for part in key.split(" | "):
+        name, equals, source = part.partition(" = ")
+        if not equals:
+            yield name.removesuffix(" as it is"), re.compile(".*", re.DOTALL)
+            continue
+        constants = _PARTS.split(_FORMS.sub("", source))
+        yield name, re.compile(".*".join(map(re.escape, constants)), re.DOTALL)
+
+
+def _entities_with_other_attributes(target: Target) -> Iterator[str]:
+    """The entities that were stored before and have an attribute that is stored otherwise, or must be there now."""
+    for name, record in target.records.items():
+        before = entities_in(record.facts)
+        for each in lacks(record.facts, target.facts[name]):
+            subject, _, rest = each.fact.partition(" ")
+            entity = subject.partition(".")[0]
+            if entity in before and rest in ("", "key"):
+                yield entity

@@ -1,0 +1,147 @@
+"""A design whose programs could not read what those of the earlier one have stored is not applied."""
+
+from typing import Annotated, Any
+
+import pytest
+
+from partita import Design, Entity, MigrationBlocked, Store, Table, Was, connect, prove
+from partita.design.entities import EntityMeta
+from partita.dynamodb.backend import Backend
+from partita.dynamodb.requests import PutItem, Scan
+from partita.evolution.apply import apply_design, roll_back
+from partita.evolution.diagnosis import diagnose
+from partita.evolution.migration_plan import plan_migration
+
+KEY = ("B#{shelf}", "BOOK#{number:3}")
+
+
+def books(key: Any = KEY, pk: str = "PK", more: Any = None, **attributes: Any) -> tuple[Design, Any]:
+    """A version of a design of books, and its entity."""
+    table = Table("books", pk, "SK")
+    annotations = {"shelf": str, "number": int, **attributes}
+    defaults = {name: None for name in attributes if name == "title"}
+    body: dict[str, Any] = {"__annotations__": annotations, **defaults}
+    made: Any = EntityMeta("Book", (Entity,), body, table=table, key=key, **(more or {}))
+    return prove("books", table), made
+
+
+def filled(backend: Backend) -> Store:
+    design, book = books(title=str | None)
+    db = Store(backend, design)
+    db.create_tables()
+    for number in range(3):
+        db.create(book(shelf="a", number=number))
+    return db
+
+
+UNREACHABLE: dict[str, tuple[dict[str, Any], str]] = {
+    "a key that is not among the old ones": (
+        {"key": ("B#{shelf}", "B#{number:3}"), "title": str | None},
+        (
+            "3 items are under the earlier key of Book, PK = B#{shelf} | SK = BOOK#{number:3} (number: number digits 3): "
+            "name it in old_keys, so that they are moved"
+        ),
+    ),
+    "another width": (
+        {"key": ("B#{shelf}", "BOOK#{number:5}"), "title": str | None},
+        (
+            "3 items are under the earlier key of Book, PK = B#{shelf} | SK = BOOK#{number:3} (number: number digits 3): "
+            "name it in old_keys, so that they are moved"
+        ),
+    ),
+    "an attribute that has to be there": (
+        {"author": str, "title": str | None},
+        (
+            "3 items of Book cannot be read any more (author: is missing): "
+            "give the attribute a default, or convert it with Was"
+        ),
+    ),
+    "another type": (
+        {"key": ("B#{shelf}", "BOOK#{number}"), "number": str, "title": str | None},
+        (
+            "3 items of Book cannot be read any more (number is not stored as S): "
+            "give the attribute a default, or convert it with Was"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNREACHABLE)
+def test_design_that_would_lose_items_is_blocked_before_anything_is_changed(name: str) -> None:
+    changes, sentence = UNREACHABLE[name]
+    design, _ = books(**changes)
+    with connect("memory:") as backend:
+        old = filled(backend)
+        new = Store(backend, design)
+        assert plan_migration(new).blocked == [sentence]
+        with pytest.raises(MigrationBlocked) as blocked:
+            apply_design(new)
+        assert sentence in str(blocked.value)
+        assert not plan_migration(old).has_work
+        apply_design(old)  # nothing was begun: the earlier design is still the data's
+        assert diagnose(old).findings == {}
+
+
+def test_items_that_the_earlier_design_did_not_explain_block_nothing() -> None:
+    design, _ = books(("B#{shelf}", "B#{number:3}"), title=str | None, more={"old_keys": [KEY]})
+    others, _ = books(("S#{shelf}", "B#{number:3}"), title=str | None)
+    with connect("memory:") as backend:
+        old = filled(backend)
+        for key in (("OTHER", "x"), ("B#a", "x")):
+            item = dict(zip(("PK", "SK"), ({"S": text} for text in key), strict=True))
+            old.backend.call(PutItem(table_name="books", item=item))
+        assert "3 items" in plan_migration(Store(backend, others)).blocked[0]
+        done = apply_design(Store(backend, design))
+        assert (sum(done.done.values()), sorted(done.unexplained)) == (3, ["B#a x", "OTHER x"])
+
+
+def test_renamed_part_of_a_key_is_the_same_key() -> None:
+    table = Table("books", "PK", "SK")
+
+    class Book(Entity, table=table, key=("B#{rack}", "BOOK#{number:3}")):
+        rack: Annotated[str, Was("shelf")]
+        number: int
+        title: str | None = None
+
+    with connect("memory:") as backend:
+        filled(backend)
+        new = Store(backend, prove("books", table))
+        assert plan_migration(new).blocked == []
+        apply_design(new)
+        assert {each.rack for each in new.scan(Book)} == {"a"}
+
+
+def test_item_that_an_earlier_program_writes_meanwhile_blocks_and_can_be_rolled_back() -> None:
+    design, _ = books(author=str, title=str | None)
+    with connect("memory:") as backend:
+        earlier, book = books(title=str | None)
+        old = Store(backend, earlier)
+        old.create_tables()
+
+        class Writing:
+            """A backend on which an earlier program writes after the application has looked at the items."""
+
+            scans = 0
+
+            def call(self, request: Any) -> Any:
+                self.scans += isinstance(request, Scan)
+                if self.scans == 2:
+                    old.put(book(shelf="late", number=1))
+                return backend.call(request)
+
+        with pytest.raises(MigrationBlocked, match="1 items of Book cannot be read any more"):
+            apply_design(Store(Writing(), design, sleep=lambda _: None))
+        roll_back(Store(backend, design))
+        assert [each.shelf for each in old.scan(book)] == ["late"]
+
+
+def test_table_with_another_key_is_reported_and_not_read() -> None:
+    design, _ = books(pk="id", title=str | None)
+    with connect("memory:") as backend:
+        filled(backend)
+        db = Store(backend, design)
+        sentence = "table books has another key; only a new table can have the design's"
+        assert plan_migration(db).blocked == [sentence]
+        assert diagnose(db).findings["tables"] == [f"books: {sentence}"]
+        with pytest.raises(MigrationBlocked, match="another key"):
+            apply_design(db)
