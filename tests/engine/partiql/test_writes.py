@@ -159,3 +159,45 @@ def test_invalid_write_is_rejected(run: Run, statement: str, words: str) -> None
     answer = run(statement)
     assert answer.code == "ValidationException"
     assert words in answer.message
+
+
+FUNCTIONS = [
+    *("size", "if_not_exists", "list_append", "set_add", "set_delete", "begins_with", "contains", "attribute_type"),
+    *("attribute_exists", "attribute_not_exists", "exists", "none"),
+]
+ARGUMENTS = ["", "n", "s", "l", "1", "?", "n, 1", "l, [1]", "s, <<1>>", "s, <<'a'>>", "[1], l", "n, 'N'", "n, 1, 2"]
+PLACES = [
+    *("UPDATE comp SET {} = 1 WHERE pk = 'p' AND sk = 1", "UPDATE comp SET n = {} WHERE pk = 'p' AND sk = 1"),
+    *("UPDATE comp SET s = {} WHERE pk = 'p' AND sk = 1", "UPDATE comp SET l = {} WHERE pk = 'p' AND sk = 1"),
+    *("UPDATE comp SET n = n + {} WHERE pk = 'p' AND sk = 1", "UPDATE comp SET n = {} - n WHERE pk = 'p' AND sk = 1"),
+    *("UPDATE comp SET n = if_not_exists(n, {}) WHERE pk = 'p' AND sk = 1", "UPDATE comp REMOVE {} WHERE pk = 'p'"),
+    *("UPDATE comp SET l = list_append(l, {}) WHERE pk = 'p' AND sk = 1", "DELETE FROM comp WHERE pk = {} AND sk = 1"),
+    *("DELETE FROM comp WHERE pk = 'p' AND sk = 1 AND {}", "DELETE FROM comp WHERE pk = 'p' AND sk = 1 AND {} = 1"),
+    *("SELECT * FROM comp WHERE {}", "SELECT * FROM comp WHERE NOT {} AND n BETWEEN 1 AND {}", "SELECT {} FROM comp"),
+    *("SELECT * FROM comp WHERE pk IN ['p', {}]", "SELECT * FROM comp WHERE {} IS MISSING", "SELECT * FROM {}"),
+    *("SELECT * FROM comp WHERE size({}) > 1", "SELECT * FROM comp ORDER BY {}", "INSERT INTO comp VALUE {}"),
+    "INSERT INTO comp VALUE {{'pk': 'p', 'sk': {}}}",
+]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_any_function_at_any_place_is_executed_or_rejected(run: Run, place: str) -> None:
+    for function in FUNCTIONS:
+        for arguments in ARGUMENTS:
+            statement = place.replace("{{", "{").replace("}}", "}").replace("{}", f"{function}({arguments})")
+            answer = run(statement, *[{"N": "1"}] * statement.count("?"))
+            assert answer.code in ("", "ValidationException", "ConditionalCheckFailedException"), statement
+
+
+@pytest.mark.parametrize("place", ["{}", "n + {}", "list_append({}, [1])"])
+def test_function_that_an_assignment_cannot_have_is_rejected_in_the_words_of_dynamodb(run: Run, place: str) -> None:
+    update = f"UPDATE comp SET n = {place} WHERE pk = 'p' AND sk = 1"
+    answer = run(update.format("size(n)"))
+    assert answer.message == "The function is not allowed in an update expression; function: size"
+
+
+@pytest.mark.parametrize("operator", "+-")
+@pytest.mark.parametrize("function", ["set_add", "set_delete"])
+def test_function_of_sets_is_the_whole_of_an_assignment(run: Run, function: str, operator: str) -> None:
+    answer = run(f"UPDATE comp SET s = {function}(s, <<'a'>>) {operator} 1 WHERE pk = 'p' AND sk = 1")
+    assert answer.message == f"Unrecognized function: {function}"

@@ -159,6 +159,8 @@ def _getter(operand: Operand, scope: Scope) -> Operation:
 
 
 def _call(function: str, arguments: tuple[Operand, ...], scope: Scope) -> Operation:
+    if function not in _ARGUMENTS:
+        raise _unknown_function(function)
     getters = [_getter(argument, scope) for argument in arguments]
     if len(arguments) != _ARGUMENTS[function]:
         raise ExpressionError(
@@ -180,6 +182,13 @@ def _call(function: str, arguments: tuple[Operand, ...], scope: Scope) -> Operat
         return instead if (value := value_at(item, path)) is None else value
 
     return existing_or_default
+
+
+def _unknown_function(function: str) -> ExpressionError:
+    """The error for a function of conditions, or one that PartiQL has as the whole of an assignment alone."""
+    if function == "size":
+        return ExpressionError(f"The function is not allowed in an update expression; function: {function}")
+    return ExpressionError(f"Unrecognized function: {function}")
 
 
 def _check_static(name: str, operands: tuple[Operand, ...], wanted: str, scope: Scope) -> None:
