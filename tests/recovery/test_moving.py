@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from partita import Entity, Item, Store, Table, connect, pattern, prove
@@ -441,6 +442,94 @@ def test_place_is_not_moved_to_itself(tmp_path: Path) -> None:
             command.move(THIS, source=str(source), to=str(target), pause="true")
     with connect(file, design) as db:
         db.create(Article(article_id="a", count=1))
+
+
+def test_table_is_not_moved_to_itself_by_another_address(tmp_path: Path) -> None:
+    with connect(tmp_path / "stock.db", design) as one, connect(tmp_path / "stock.db", design) as other:
+        for items in (0, 1):
+            filled(one, items)
+            with pytest.raises(ConfigurationError, match="table stock of the source is table stock of the target"):
+                move(one, other, lambda: pytest.fail("paused"))
+
+
+def test_fenced_file_knows_its_target_by_every_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with connect("old.db", design) as db:
+        filled(db, 1)
+    command.move(THIS, source="old.db", to="new.db", max_pause=PATIENT)
+    command.move(THIS, source=str(tmp_path / "old.db"), to="./new.db", switch="touch noted")
+    assert (tmp_path / "noted").exists()
+
+
+@pytest.mark.parametrize("failing", ["pause", "switch"])
+def test_programs_go_on_with_the_source_where_a_command_fails(tmp_path: Path, failing: str) -> None:
+    old, new, noted = tmp_path / "old.db", tmp_path / "new.db", tmp_path / "resumed"
+    with connect(old, design) as db:
+        filled(db, 1)
+    pause, switch = ("false" if failing == each else "true" for each in ("pause", "switch"))
+    with pytest.raises(TransferFailed, match="CommandFailed: false: ended with status 1"):
+        command.move(
+            THIS, source=str(old), to=str(new), pause=pause, resume=f"touch {noted}", switch=switch, max_pause=PATIENT
+        )
+    assert noted.exists()
+    with connect(old, design) as db:
+        db.put(Article(article_id="later", count=1))
+
+
+@pytest.mark.parametrize(("resume", "reason"), [(None, "there is no command of --resume"), ("false", "with status 1")])
+def test_programs_that_stay_stopped_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], resume: str | None, reason: str
+) -> None:
+    old = tmp_path / "old.db"
+    with connect(old, design) as db:
+        filled(db, 1)
+    with pytest.raises(TransferFailed):
+        command.move(THIS, source=str(old), to=str(tmp_path / "new.db"), pause="false", resume=resume)
+    message = capsys.readouterr().err
+    assert reason in message
+    assert "let programs go on with the source" in message
+
+
+def test_file_is_fenced_also_where_a_command_stops_the_programs(tmp_path: Path) -> None:
+    old, new, stopped = tmp_path / "old.db", tmp_path / "new.db", tmp_path / "stopped"
+    with connect(old, design) as db:
+        filled(db, 3)
+    command.move(THIS, source=str(old), to=str(new), pause=f"touch {stopped}", max_pause=PATIENT)
+    assert stopped.exists()
+    with connect(old, design) as forgotten, pytest.raises(AccessDeniedException, match="Table stock was moved to"):
+        forgotten.put(Article(article_id="late", count=1))
+
+
+class Requests:
+    """A backend that notes the size of each BatchWriteItem as JSON."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.sizes: list[int] = []
+
+    def call(self, request: Any) -> Any:
+        if isinstance(request, BatchWriteItem):
+            self.sizes.append(len(msgspec.json.encode(request.request_items)))
+        return self._backend.call(request)
+
+
+def test_items_that_are_long_as_json_are_written_in_small_batches() -> None:
+    """An item of many small values takes ten times its size as JSON, and requests have limits."""
+    with connect("memory:") as one, connect("memory:") as other:
+        source, noting = Store(one, design), Requests(other)
+        source.create_tables()
+        for number in range(60):
+            long = [{"S": ""}] * (40_000 if number % 20 == 0 else 1000)
+            item: Any = {
+                "PK": {"S": f"ARTICLE#{number}"},
+                "SK": {"S": "ARTICLE"},
+                "count": {"N": "1"},
+                "long": {"L": long},
+            }
+            one.call(PutItem(table_name="stock", item=item))
+        done = move(source, Store(noting, design), nullcontext, max_pause=PATIENT)
+        assert done.tables[0].items == 60
+        assert max(noting.sizes) < 1_100_000
 
 
 def test_command_that_fails_calls_the_switch_off(tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ def move(
         A command that returns once no program writes to the source. Not needed for a file: its lock is held, and
         programs wait.
     resume
-        A command that lets programs go on with the source, where the switch is called off.
+        A command that lets programs go on with the source: where the switch is called off, or the command of --pause
+        or --switch fails.
     switch
         A command that lets programs use the target; it runs while they are paused.
     max_pause
@@ -85,7 +86,8 @@ def move(
             _run(switch)
             print(f"the tables were moved to {to} before; the file rejects writes to them")
             return
-        stop = _commands(pause, resume, switch) if pause is not None else _file_lock(old, to, switch)
+        stop = _switch_after(switch) if "://" in source else _file_lock(old, to, switch)
+        stop = stop if pause is None else _while_stopped(pause, resume, stop)
         quiet = 0.5 if source.startswith("dynamodb://") else 0.0
         begun = time.monotonic()
         watch = watch if "://" in source else 0.0  # a file is fenced
@@ -120,15 +122,41 @@ def _late_writes(late: "list[LateWrite]") -> "TransferFailed":
     )
 
 
-def _commands(pause: str, resume: str | None, switch: str | None) -> "Pause":
+def _while_stopped(pause: str, resume: str | None, switch: "Pause") -> "Pause":
+    """A switch while the command of --pause has stopped programs; after a failure that of --resume lets them go on."""
+
     @contextmanager
     def stop() -> Iterator[None]:
-        _run(pause)
         try:
-            yield
+            _run(pause)
+            with switch():
+                yield
         except BaseException:
-            _run(resume)
+            _resume(resume)
             raise
+
+    return stop
+
+
+def _resume(command: str | None) -> None:
+    """Lets programs go on with the source; where that is left to a person, or fails, standard error says so."""
+    from partita.errors import TransferFailed
+
+    failure = "there is no command of --resume"
+    if command is not None:
+        try:
+            _run(command)
+        except TransferFailed as error:
+            failure = str(error)
+        else:
+            return
+    print(f"the switch was called off, but {failure}: let programs go on with the source", file=sys.stderr, flush=True)
+
+
+def _switch_after(switch: str | None) -> "Pause":
+    @contextmanager
+    def stop() -> Iterator[None]:
+        yield
         _run(switch)
 
     return stop
@@ -166,7 +194,7 @@ def _was_moved(db: "Store", to: str) -> bool:
         found = fence.targets(db.table_name(table) for table in db.design.tables)
     if found <= {None}:
         return False
-    if found != {to}:
+    if not all(each is not None and _is_same(each, to) for each in found):
         known = ", ".join(sorted(str(each) for each in found if each is not None))
         raise ConfigurationError(f"--from: tables were moved to {known}; --unfence lets programs write to them again")
     return True

@@ -46,6 +46,8 @@ MAX_PAUSE_SECONDS = 1.0
 MAX_ROUNDS = 20  # of comparing, of trying to switch, and of following changes without getting nearer
 FEW_CHANGES = 100
 MAX_KEYS = 100  # of BatchGetItem
+MAX_WRITES = 25  # of BatchWriteItem
+MAX_WRITTEN_BYTES = 1_000_000  # of its JSON, unless one item has more: the limit is 16 MB on Amazon
 WATCH_SECONDS = 0.2  # between two looks at a source after the switch
 Pause = Callable[[], AbstractContextManager[None]]
 Progress = Callable[[str, int], None]
@@ -177,7 +179,8 @@ class _TableCopy:
         self._items = self._changes = self._repaired = 0
 
     def create(self) -> None:
-        if describe(self._from, self._source) is None:
+        present = describe(self._from, self._source)
+        if present is None:
             raise ConfigurationError(f"the source has no table {self._source}")
         existing = describe(self._to, self._target)
         if existing is None:
@@ -185,8 +188,13 @@ class _TableCopy:
             request.table_name, request.stream_specification = self._target, None
             self._to.call(request)
             active_table(self._to, self._target)
+        elif existing.table_id is not None and existing.table_id == present.table_id:
+            raise ConfigurationError(f"table {self._source} of the source is table {self._target} of the target")
         elif next(scan_pages(self._to, self._target)):
-            raise ConfigurationError(f"table {self._target} of the target has items; delete it, or name another one")
+            raise ConfigurationError(
+                f"table {self._target} of the target has items; name another one, or, if no program uses it, as after "
+                "a move that has not ended, delete it and begin again"
+            )
         self._changed = ChangedKeys(self._from, self._source)
 
     def copy(self, progress: Progress, follow: Callable[[], object]) -> None:
@@ -310,14 +318,29 @@ def read(backend: Backend, table: str, keys: list[Item]) -> list[Item]:
 
 def write(backend: Backend, table: str, requests: Iterable[WriteRequest]) -> None:
     """Sends puts and deletes of distinct items, and what was not processed again."""
-    for some in batches(requests, 25):
-        waiting = {table: list(some)}
+    for some in _small(batches(requests, MAX_WRITES)):
+        waiting = {table: some}
         for wait in _waits():
             left = backend.call(BatchWriteItem(request_items=waiting)).unprocessed_items
             waiting = {} if left is None else msgspec.json.decode(left, type=dict[str, list[WriteRequest]])
             if not any(waiting.values()):
                 break
             time.sleep(wait)
+
+
+def _small(requests: Iterable[list[WriteRequest]]) -> Iterator[list[WriteRequest]]:
+    """Batches that are small as JSON, too: an item of many small values takes ten times its size."""
+    for batch in requests:
+        some: list[WriteRequest] = []
+        size = 0
+        for each in batch:
+            length = len(msgspec.json.encode(each))
+            if some and size + length > MAX_WRITTEN_BYTES:
+                yield some
+                some, size = [], 0
+            some.append(each)
+            size += length
+        yield some
 
 
 def batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
