@@ -470,3 +470,19 @@ def test_verify_reports_a_history_that_cannot_be_used(anywhere: Bench) -> None:
         f"notes: change {int.from_bytes(key, 'big')}",
         f"notes: history at {other_key.hex()}",
     ]
+
+
+def test_rejected_overrides_leave_nothing_behind(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S", index("byDay", "day:S"))
+    enable(anywhere)
+    wrong: list[Json] = [
+        {"GlobalSecondaryIndexOverride": [{"IndexName": "other", "KeySchema": [{"AttributeName": "day"}]}]},
+        {"BillingModeOverride": "PROVISIONED"},
+        {"ProvisionedThroughputOverride": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}},
+    ]
+    for each in wrong:
+        body = {"SourceTableName": "notes", "TargetTableName": "copy", "UseLatestRestorableTime": True} | each
+        assert anywhere.error("RestoreTableToPointInTime", **body).startswith("ValidationException")
+    assert stored(anywhere).record.snapshots == []
+    anywhere.ok("DeleteTable", TableName="notes")
+    assert problems_of(anywhere.engine) == []

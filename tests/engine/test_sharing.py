@@ -13,8 +13,11 @@ from partita.dynamodb.exceptions import (
     DynamoDBError,
     ResourceInUseException,
     ResourceNotFoundException,
+    ValidationException,
 )
+from partita.engine.context import Job
 from partita.engine.writer import PendingWrite
+from partita.storage.contract import Row, StorageTransaction, Write
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index, plain, problems_of
 
@@ -328,3 +331,29 @@ def test_failed_write_does_not_affect_others_in_its_commit(anywhere: Bench) -> N
     assert isinstance(failed, DynamoDBError)
     assert not isinstance(done, BaseException)
     assert [row["pk"]["S"] for row in anywhere.rows("notes")] == ["b"]
+
+
+def test_rejected_write_that_has_changed_something_is_undone_alone(anywhere: Bench) -> None:
+    """Writes share a commit: one that is rejected halfway must not be committed with the others."""
+    anywhere.table("notes", "pk:S")
+    context, writer = anywhere.engine._context, anywhere.engine.writer
+    context.catalog.refresh()
+
+    def put(name: str) -> Job:
+        return lambda txn: txn.apply([Write(notes.space, name.encode(), None, Row(1, b"{}"))])
+
+    def rejected(txn: StorageTransaction) -> None:
+        put("halfway")(txn)
+        raise ValidationException("rejected")
+
+    notes = context.catalog.tables["notes"]
+    writes = [PendingWrite(job) for job in (put("one"), rejected, put("other"))]
+    for each in writes:
+        writer.enqueue(each)
+    assert writer.open_group() is None
+    writer.commit_queue()
+    writes[0].result()
+    writes[2].result()
+    with pytest.raises(ValidationException, match="rejected"):
+        writes[1].result()
+    assert [key for key, _, _ in context.storage.range(notes.space, b"", None)] == [b"one", b"other"]

@@ -40,9 +40,13 @@ class PendingWrite:
         self.error: BaseException | None = None
 
     def run(self, txn: StorageTransaction) -> None:
+        """Runs the job. A rejected one has written nothing, or its error leaves the transaction, which undoes all."""
+        txn.is_changed = False
         try:
             self.reply, self.error = self.job(txn), None
-        except DynamoDBError as error:  # raised before any of its writes were applied
+        except DynamoDBError as error:
+            if txn.is_changed:
+                raise
             self.error = error
 
     def result(self) -> Any:

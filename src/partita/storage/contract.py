@@ -125,6 +125,9 @@ class Watch(Protocol):
 class StorageTransaction(Reader, Protocol):
     """Reads see the transaction's own writes; an error that leaves the block undoes them all."""
 
+    is_changed: bool
+    """Set by every change, also by one that has failed halfway; its user may unset it."""
+
     def apply(self, writes: Iterable[Write]) -> None: ...
 
     def create_space(self, space: str) -> None: ...

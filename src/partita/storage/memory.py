@@ -151,6 +151,7 @@ class _MemoryTransaction:
         self._spaces = storage._spaces
         self._changed: list[tuple[_Space, bytes, Row | None]] = []
         self._existed = dict(storage._spaces)
+        self.is_changed = False
         self.get = storage.get
         self.check_missing = storage.check_missing
         self.range = storage.range
@@ -159,14 +160,17 @@ class _MemoryTransaction:
         self.totals = storage.totals
 
     def apply(self, writes: Iterable[Write]) -> None:
+        self.is_changed = True
         for space, key, _, after in writes:
             found = self._spaces[space]
             self._changed.append((found, key, found.set(key, after)))
 
     def create_space(self, space: str) -> None:
+        self.is_changed = True
         self._spaces[space] = _Space()
 
     def drop_space(self, space: str) -> None:
+        self.is_changed = True
         del self._spaces[space]
 
     def recount(self, space: str) -> None:

@@ -347,6 +347,7 @@ class _SqliteTransaction:
     def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
         self._execute = connection.execute
+        self.is_changed = False
         self._moved: dict[str, list[int]] = {}
         self._last_keys: dict[str, bytes | None] = {}  # each record of a change log is numbered from the last one
         self.get = connection.get
@@ -374,6 +375,7 @@ class _SqliteTransaction:
             del self._last_keys[space]
 
     def apply(self, writes: Iterable[Write]) -> None:
+        self.is_changed = True
         for space, key, before, after in writes:
             if space in self._last_keys:
                 self._follow_last_key(space, key, is_put=after is not None)
@@ -398,10 +400,12 @@ class _SqliteTransaction:
         self._execute(_upsert(space), (key, weight, stored, row_checksum(key, weight, value)))
 
     def create_space(self, space: str) -> None:
+        self.is_changed = True
         self._execute(CREATE_SPACE.format(space))
         self._execute("INSERT INTO spaces (name, n, w) VALUES (?, 0, 0)", (space,))
 
     def drop_space(self, space: str) -> None:
+        self.is_changed = True
         self._execute(f"DELETE FROM large WHERE id IN (SELECT v FROM \"{space}\" WHERE typeof(v) = 'integer')")
         self._execute(f'DROP TABLE "{space}"')
         self._execute("DELETE FROM spaces WHERE name = ?", (space,))
@@ -409,6 +413,7 @@ class _SqliteTransaction:
         self._last_keys.pop(space, None)
 
     def recount(self, space: str) -> None:
+        self.is_changed = True
         counts = f'(SELECT count(*) FROM "{space}"), w = (SELECT coalesce(sum(w), 0) FROM "{space}")'
         self._execute(f"UPDATE spaces SET n = {counts} WHERE name = ?", (space,))
         self._moved.pop(space, None)
