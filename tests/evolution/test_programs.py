@@ -1,11 +1,13 @@
 """Waiting for the programs that work on data."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from partita import MigrationBlocked, NotReady, Store, connect
+from partita import AUTO, F, MigrationBlocked, NotReady, Store, connect
+from partita.dynamodb.backend import Backend
 from partita.evolution import programs
 from partita.evolution.apply import apply_design
 from partita.evolution.migration_plan import plan_migration
@@ -78,3 +80,73 @@ def test_what_earlier_programs_would_misread_is_not_written_while_they_work(
         else:
             later.put(new.new_order("c", "o", 2, 2))
         later.create(new.customer(customer="d", email="d"))
+
+
+class Building:
+    """Data of customers with orders, to which a design with counters and unique e-mails is being applied."""
+
+    def __init__(self, backend: Backend) -> None:
+        old, self.shop = first(), second(unique=True)
+        earlier: Any = filled(Store(backend, own_design(old.design)), old, 2, 2)
+        earlier.watch = DesignWatch(earlier.design, earlier.context)
+        earlier.get(old.one_customer("c1"))
+        with pytest.raises(MigrationBlocked, match="has another design"):
+            apply_design(Store(backend, self.shop.design), patience=0)
+        self.db: Any = Store(backend, own_design(self.shop.design))
+        self.db.watch = DesignWatch(self.db.design, self.db.context)
+
+    def updated(self) -> Any:
+        seen: list[Any] = []
+
+        def edit(customer: Any) -> None:
+            seen.append(customer.open_orders)
+            customer.email = "new@x"
+
+        found = self.db.update(self.shop.one_customer("c1"), edit)
+        return [*seen, found.open_orders]
+
+    def changed(self) -> None:
+        with self.db.change(self.shop.one_customer("c1"), when=NONE) as draft:
+            draft.email = "new@x"
+
+    def in_transaction(self, action: Callable[[Any], None]) -> None:
+        with self.db.transaction() as transaction:
+            action(transaction)
+
+
+NONE = F.open_orders == 0
+COUNTERS_READ: dict[str, Callable[[Building], list[Any]]] = {
+    "get": lambda at: [at.db.one(at.shop.one_customer("c1")).open_orders],
+    "get many": lambda at: [each.open_orders for each in at.db.get_many([at.shop.one_customer("c1")])],
+    "together": lambda at: [each.open_orders for each in at.db.transact_get(at.shop.one_customer("c1"))],
+    "scan": lambda at: [each.open_orders for each in at.db.scan(at.shop.customer)],
+    "update": lambda at: at.updated(),
+    "put": lambda at: [at.db.put(at.shop.customer(customer_id="c1", email="1@example.com")).open_orders],
+}
+DECIDED: dict[str, Callable[[Building], Any]] = {
+    "deletion": lambda at: at.db.delete(at.shop.one_customer("c1")),
+    "checked deletion": lambda at: at.db.delete(at.shop.one_customer("c1"), check=lambda _: None),
+    "deletion in a transaction": lambda at: at.in_transaction(lambda t: t.delete(at.shop.one_customer("c1"))),
+    "scan": lambda at: list(at.db.scan(at.shop.customer, where=NONE)),
+    "creation": lambda at: at.db.create(at.shop.customer(customer_id="d", email="d"), when=NONE),
+    "change": lambda at: at.changed(),
+    "change in a transaction": lambda at: at.in_transaction(lambda t: t.change(at.shop.one_customer("c1"), when=NONE)),
+    "check": lambda at: at.in_transaction(lambda t: t.check(at.shop.one_customer("c1"), NONE)),
+    "unique value": lambda at: at.db.find_by_unique(at.shop.customer, "email", "1@example.com"),
+}
+
+
+@pytest.mark.parametrize("name", COUNTERS_READ)
+def test_counter_that_is_not_counted_yet_is_unknown_to_every_read(name: str) -> None:
+    with connect("memory:") as backend:
+        assert set(COUNTERS_READ[name](Building(backend))) == {AUTO}
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_nothing_is_decided_by_what_is_not_there_yet(name: str) -> None:
+    """A customer with orders that are not counted yet could be deleted, and one with an e-mail was not found."""
+    with connect("memory:") as backend:
+        building = Building(backend)
+        building.db.one(building.shop.one_customer("c1"))
+        with pytest.raises(NotReady, match="Customer"):
+            DECIDED[name](building)

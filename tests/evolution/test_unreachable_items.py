@@ -38,14 +38,16 @@ UNREACHABLE: dict[str, tuple[dict[str, Any], str]] = {
     "a key that is not among the old ones": (
         {"key": ("B#{shelf}", "B#{number:3}"), "title": str | None},
         (
-            "3 items are under the earlier key of Book, PK = B#{shelf} | SK = BOOK#{number:3} (number: number digits 3): "
+            "3 items are under the earlier key of Book, "
+            "PK = B#{shelf} | SK = BOOK#{number:3} (number: number digits 3): "
             "name it in old_keys, so that they are moved"
         ),
     ),
     "another width": (
         {"key": ("B#{shelf}", "BOOK#{number:5}"), "title": str | None},
         (
-            "3 items are under the earlier key of Book, PK = B#{shelf} | SK = BOOK#{number:3} (number: number digits 3): "
+            "3 items are under the earlier key of Book, "
+            "PK = B#{shelf} | SK = BOOK#{number:3} (number: number digits 3): "
             "name it in old_keys, so that they are moved"
         ),
     ),

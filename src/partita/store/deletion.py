@@ -26,7 +26,7 @@ from partita.errors import AlreadyExists, ConditionFailed, StillReferenced, Stor
 from partita.plan.actions import Clause, ItemAction, present
 from partita.plan.changes import StoredItem
 from partita.plan.condition_expressions import to_stored
-from partita.plan.design import Counter, Design
+from partita.plan.design import Counter, Design, counters_of
 from partita.plan.effects import BEING_DELETED
 from partita.plan.fences import condition_fields
 from partita.plan.items import Values, encode_fields, key_in_item, key_of, values_of
@@ -42,7 +42,7 @@ from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item
 from partita.store.old_items import has_expired, is_in_place, now_seconds
 from partita.store.old_keys import fetch_with_copies
-from partita.store.readiness import check_writable
+from partita.store.readiness import check_counted, check_writable
 from partita.store.reading import QueryPages, fetch_stored_item
 
 Visit = Callable[[Model, StoredItem], Flow[None]]
@@ -64,7 +64,7 @@ def delete(
 
     `check` receives the entity and may raise; exactly the state that it saw is deleted.
     """
-    check_writable(design, model)
+    check_writable(design, model, when)
     if design.ownerships.get(model):
         return (yield from _OwnerDeletion(context, design, model, key).run(when, check))
     last: list[StoredItem | None] = [None]
@@ -101,9 +101,11 @@ def planned_deletion(
     if old:
         found, copies = yield from fetch_with_copies(context, design, model, key)
     elif check is None and can_delete_without_read(design, model):
+        _check_counted(design, model, gone)
         return deletion(design, model, key, None, context.clock(), when, gone=gone), None
     if found is None:
         return (yield from _planned_deletion_of_current(context, design, model, key, when, skip, check, gone))
+    _check_counted(design, model, gone)
     if check is not None:
         check(found.entity)
     first, *others = deletion(design, model, key, found, context.clock(), when, skip, gone=gone)
@@ -132,10 +134,16 @@ def _planned_deletion_of_current(
     actions = deletion(design, model, key, found, context.clock(), when, skip, expired=expired, gone=gone)
     if expired:
         return actions, None
+    _check_counted(design, model, gone)
     if check is not None:
         check(found.entity)
         actions = fenced_by_item(model, actions, found)
     return actions, found
+
+
+def _check_counted(design: Design, model: Model, gone: frozenset[Model]) -> None:
+    """NotReady where it is not known whether something that an item counts is left."""
+    check_counted(design, (counter for child, counter in counters_of(design, model) if child not in gone))
 
 
 def check_holds_for_nothing(model: Model, key: Values, when: Condition | None) -> None:
@@ -154,6 +162,8 @@ class _OwnerDeletion:
         self._counting: list[tuple[Model, Values]] = []  # items that count others of the tree: deleted after those
 
     def run(self, when: Condition | None, check: Callable[[Any], None] | None) -> Flow[Any]:
+        for several in (*self._tree.outside.values(), *self._tree.inside.values()):
+            check_counted(self._design, several)
         owner = yield from self._mark_owner(when, check)
         if owner is None:
             return None

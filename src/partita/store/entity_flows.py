@@ -32,7 +32,7 @@ from partita.store.old_keys import (
     has_old_keys,
     move_from_old_key,
 )
-from partita.store.readiness import check_writable
+from partita.store.readiness import check_scannable, check_unique, check_writable, without_unready_counters
 from partita.store.reading import fetch_stored_item
 
 E = TypeVar("E")
@@ -136,6 +136,8 @@ class EntityFlows:
         """Reads the guard of a unique value, then the item that the guard names."""
         model = self.design.holding(entity)
         declared = _unique(model, unique)
+        check_unique(self.design, model, declared.name)
+        check_scannable(self.design, model, None)
         key = guard_key(model, declared, _unique_values(model, declared, values))
         raw = yield from fetch_item(self.context, model.table.name, key)
         if raw is None:
@@ -147,7 +149,10 @@ class EntityFlows:
         if owner is None:
             return None
         held = guard_of(model, declared, values_of(model, owner.entity), owner.item)
-        return owner.entity if held is not None and held.key == key else None  # it may be of an earlier item
+        if held is None or held.key != key:
+            return None  # the guard is of an earlier item
+        found: E = without_unready_counters(self.design, (model,), owner.entity)
+        return found
 
     def release_unique(self, entity: type[Any], unique: str, *values: Any) -> Flow[None]:
         """Frees a value that `Unique(keep_after_delete=True)` has kept."""

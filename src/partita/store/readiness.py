@@ -1,15 +1,17 @@
 """What cannot be used yet, because `partita apply` has not finished it: reads of it raise NotReady.
 
-An index that is being filled would give a part of its items, an entity whose key changes would not be found. A counter
-that is being counted is AUTO, as everything that the store sets and does not know yet.
+An index that is being filled would give a part of its items, an entity whose key changes would not be found, nor one by
+a unique value of which guards are missing. A counter that is being counted is AUTO, as everything that the store sets
+and does not know yet; nothing is decided by it: no condition, and no deletion that requires it to be zero.
 
 Programs of the earlier design read what new ones write. So nothing is written of which they would get wrong answers: an
 entity whose keys in an index change, or that a counter counts by another rule, while they may work.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from partita.design.conditions import Condition
 from partita.design.markers import AUTO
 from partita.design.models import Model
 from partita.errors import NotReady
@@ -87,7 +89,9 @@ def _part(table: str, models: Mapping[str, Model], lack: FactDifference, *, is_s
     if rest.startswith("counts "):
         return subject, rest.removeprefix("counts ")
     model = models.get(subject.partition(".")[0])
-    if model is None or rest == "expires" or rest.startswith(("unique ", "converts ")):
+    if rest.startswith("unique "):
+        return subject, rest
+    if model is None or rest == "expires" or rest.startswith("converts "):
         return None
     if rest == "key" and not is_shared and (lack.old is None or lack.old in map(keys_text, model.old_keys)):
         return None  # it is found under its old key too
@@ -101,19 +105,46 @@ def check_readable(design: Design | None, plan: Plan) -> None:
     places: Iterator[Any] = iter([(plan.table, plan.index), *(model.name for model in plan.models)])
     for place in places:
         _check(design, place)
+    for model in plan.models:
+        _check_condition(design, model, plan.read.where)
 
 
-def check_writable(design: Design, model: Model) -> None:
-    """A NotReady where items of the entity cannot be written yet."""
+def check_scannable(design: Design | None, model: Model, where: Condition | None) -> None:
+    """A NotReady where items of the entity cannot be read yet, or the condition compares what is not known."""
+    if design is not None and design.data.unready:
+        _check(design, model.name)
+        _check_condition(design, model, where)
+
+
+def check_writable(design: Design, model: Model, when: Condition | None = None) -> None:
+    """A NotReady where items of the entity cannot be written yet, or the condition compares what is not known."""
     if design.data.unready:
         _check(design, model.name)
         _check(design, (model.name, WRITES))
+        _check_condition(design, model, when)
+
+
+def check_unique(design: Design, model: Model, name: str) -> None:
+    """A NotReady where items do not have the guards of a unique value yet."""
+    if design.data.unready:
+        _check(design, (model.name, f"unique {name}"))
+
+
+def check_counted(design: Design, counters: Iterable[Counter]) -> None:
+    """A NotReady where one of the counters is not known yet."""
+    for each in counters if design.data.unready else ():
+        _check(design, (each.parent.name, each.attribute.name))
+
+
+def _check_condition(design: Design, model: Model, condition: Condition | None) -> None:
+    for field in () if condition is None else condition.fields:
+        _check(design, (model.name, model.attributes[field].name))
 
 
 def _check(design: Design, place: Any) -> None:
     reason = design.data.unready.get(place)
     if reason is not None:
-        raise NotReady(place if isinstance(place, str) else f"{place[0]}.{place[1]}", reason)
+        raise NotReady(place if isinstance(place, str) else f"{place[0]}.{place[1].removeprefix('unique ')}", reason)
 
 
 def without_unready_counters(design: Design | None, models: tuple[Model, ...], entity: Any) -> Any:

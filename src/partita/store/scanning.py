@@ -23,6 +23,7 @@ from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.flows import Flow
 from partita.store.old_items import now_seconds, without_replaced
+from partita.store.readiness import check_scannable, without_unready_counters
 from partita.store.retries import send_idempotent
 
 
@@ -42,6 +43,7 @@ class TableScan(msgspec.Struct, frozen=True):
 
     table: Table
     conditions: dict[Model, ScanCondition | None]
+    where: Condition | None = None
 
     def request(self, start: Item | None = None) -> wire.Scan:
         """One page; an item that no condition can hold for is read and billed, but not sent."""
@@ -73,7 +75,7 @@ def scans(design: Design, entities: Sequence[type[Any]], where: Condition | None
         model = design.holding(entity)
         found = None if where is None else ScanCondition(to_stored(model, where), _is_on_current_key(model, where))
         wanted.setdefault(model.table, {})[model] = found
-    return [TableScan(table, conditions) for table, conditions in wanted.items()]
+    return [TableScan(table, conditions, where) for table, conditions in wanted.items()]
 
 
 def _is_on_current_key(model: Model, where: Condition) -> bool:
@@ -87,6 +89,8 @@ def _is_on_current_key(model: Model, where: Condition) -> bool:
 
 def scan_page(context: StoreContext, scan: TableScan, start: Item | None) -> Flow[tuple[list[Any], Item | None]]:
     """The entities of one page of a table, and the start of the next page; undecodable items are left out."""
+    for read in scan.conditions:
+        check_scannable(context.design, read, scan.where)
     reply = yield from send_idempotent(context, scan.request(start))
     items: Sequence[msgspec.Raw] = reply.items or ()
     if any(model.old_keys for model in scan.conditions):
@@ -105,6 +109,6 @@ def scan_page(context: StoreContext, scan: TableScan, start: Item | None) -> Flo
             continue
         if entity is not None and scan.accepts(model, item, entity):
             context.key_watch.compare(model, item, entity)
-            found.append(entity)
+            found.append(without_unready_counters(context.design, (model,), entity))
     last = reply.last_evaluated_key
     return found, None if last is None else msgspec.json.decode(last)

@@ -19,12 +19,15 @@ from partita.store.decoding import decoder_of
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
 from partita.store.flows import Flow
 from partita.store.old_items import is_in_place, is_item_of, now_seconds
+from partita.store.readiness import check_readable, without_unready_counters
 from partita.store.retries import send_idempotent
 
 
 def fetch_together(context: StoreContext, calls: Sequence[Get[Any]]) -> Flow[tuple[Any, ...]]:
     """The entities of the gets at one moment, None for those that do not exist."""
     plans = [get_plan(call) for call in calls]
+    for plan in plans:
+        check_readable(context.design, plan)
     keys = [_places(plan, call) for plan, call in zip(plans, calls, strict=True)]
     distinct = {place: key for several in keys for place, key in several.items()}
     if len(distinct) > limits.TRANSACTION_ACTIONS:
@@ -41,7 +44,8 @@ def fetch_together(context: StoreContext, calls: Sequence[Get[Any]]) -> Flow[tup
         if old and (first is None or not is_in_place(context, plan.model, first)):
             values = key_values(plan, call.arguments)
             first = next((raw for raw in old if raw and is_item_of(context, plan.model, values, raw)), None)
-        results.append(None if first is None else decoder_of(plan.model)(first, now))
+        entity = None if first is None else decoder_of(plan.model)(first, now)
+        results.append(without_unready_counters(context.design, plan.models, entity))
     return tuple(results)
 
 

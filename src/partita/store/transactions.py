@@ -29,7 +29,7 @@ from partita.store.drafts import Draft, edits_of
 from partita.store.execution import Planning, SkippedItems, retry_on_race
 from partita.store.flows import Flow
 from partita.store.old_keys import check_no_old_item, deletions_under_old_keys, fetch_for_write, has_old_keys
-from partita.store.readiness import check_writable
+from partita.store.readiness import check_scannable, check_writable
 from partita.store.writing import planned_change
 
 E = TypeVar("E")
@@ -94,6 +94,7 @@ class Transaction:
         plan = get_plan(call)
         key = key_values(plan, call.arguments)
         check_change(plan.model, when, version, system_change, create)
+        check_writable(self._design, plan.model, when)
         self._claim("creating change" if create else "change", plan.model, key)
         draft: Any = Draft(plan.model)
         known = [] if seen is None else [_as_seen(plan.model, key, seen)]
@@ -120,6 +121,7 @@ class Transaction:
 
     def _delete(self, model: Model, key: dict[str, Any], when: Condition | None) -> None:
         check_condition_names(model, when)
+        check_writable(self._design, model, when)
         self._claim("delete", model, key)
         old = bool(model.old_keys)
 
@@ -136,6 +138,7 @@ class Transaction:
         plan = get_plan(call)
         key = key_values(plan, call.arguments)
         check_names(plan.model, condition)
+        check_scannable(self._design, plan.model, condition)
 
         def step(skip: SkippedItems, read: bool) -> Planning:
             return self._check(plan.model, key, condition)

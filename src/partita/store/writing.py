@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from partita.design.conditions import Condition
-from partita.design.markers import Unique, Version
+from partita.design.markers import AUTO, Unique, Version
 from partita.design.models import Model
 from partita.dynamodb.canonical import ItemIdentity
 from partita.dynamodb.values import Item
@@ -53,7 +53,7 @@ from partita.store.old_keys import (
     has_old_keys,
     settle_key_change,
 )
-from partita.store.readiness import check_writable
+from partita.store.readiness import check_writable, without_unready_counters
 from partita.store.reading import fetch_stored_item
 from partita.validation import FaultyValue, invalid_value
 
@@ -62,7 +62,7 @@ E = TypeVar("E")
 
 def create(context: StoreContext, design: Design, model: Model, entity: E, when: Condition | None = None) -> Flow[E]:
     """Stores a new entity; returns it as it was stored: validated, with its times, version and counters."""
-    check_writable(design, model)
+    check_writable(design, model, when)
     complete: E = with_initial_values(model, validate_entity(model, entity), context.clock())
     yield from execute(context, creation(design, model, complete, context.clock(), when))
     return complete
@@ -95,7 +95,8 @@ def put(context: StoreContext, design: Design, model: Model, entity: E) -> Flow[
             if (yield from fetch_stored_item(context, model, key_of(model, values_of(model, entity)))) is not None:
                 raise  # an owner that is being deleted
             continue  # it was deleted since it was read, so it is created
-        return entity
+        stored: E = without_unready_counters(design, (model,), entity)
+        return stored
     raise retries_exhausted(model.name)
 
 
@@ -144,7 +145,7 @@ def change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[No
     A change without edits still requires what it says: it creates the item with `create`, and the item must exist and
     have the condition and the version that are given. One that says nothing sends nothing.
     """
-    check_writable(design, wanted.model)
+    check_writable(design, wanted.model, wanted.when)
     if wanted.says_nothing:
         return
     model = wanted.model
@@ -217,8 +218,11 @@ def update(
         found = yield from fetch_for_write(context, design, model, key)
         if found is None:
             raise NotFound(model.name, key)
-        entity: E = decoder_of(model).from_item(found.item)
+        entity: E = without_unready_counters(design, (model,), decoder_of(model).from_item(found.item))
         edit(entity)
+        for attribute, _ in model.counters:
+            if getattr(entity, attribute.field) is AUTO:  # it is not ready
+                setattr(entity, attribute.field, getattr(found.entity, attribute.field))
         wanted = ItemChange(model, key, _edits(model, found.entity, entity), context.clock(), skip=skip)
         result[:] = [entity]
         if not wanted.edits:
@@ -233,7 +237,8 @@ def update(
         yield from retry_on_race(context, model.name, plan)
     except ReservedKey:
         raise NotFound(model.name, key_parts(model, key)) from None
-    return result[0]
+    updated: E = without_unready_counters(design, (model,), result[0])
+    return updated
 
 
 def _edits(model: Model, before: Any, after: Any) -> dict[str, Edit]:
