@@ -48,7 +48,7 @@ CAUGHT_WITHIN: dict[str, set[str]] = {
     "design/vector_values.py": {"ValueError"},
     "engine/buckets.py": {"BucketMissing"},  # these three become the failure of an export or import, or a count
     "engine/bulk_puts.py": {"InvalidRecord"},
-    "engine/data_formats.py": {"UnreadableObject"},
+    "engine/data_formats.py": {"UnreadableObject", "EOFError"},  # the second as gzip's
     "engine/imports.py": {"InvalidRecord"},
     "engine/ion_text.py": {"InvalidRecord", "UnreadableObject"},
     "jobs/cron.py": {"ValueError"},

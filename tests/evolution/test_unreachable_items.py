@@ -1,8 +1,11 @@
 """A design whose programs could not read what those of the earlier one have stored is not applied."""
 
+import re
 from typing import Annotated, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from partita import Design, Entity, MigrationBlocked, Store, Table, Was, connect, prove
 from partita.design.entities import EntityMeta
@@ -11,6 +14,7 @@ from partita.dynamodb.requests import PutItem, Scan
 from partita.evolution.apply import apply_design, roll_back
 from partita.evolution.diagnosis import diagnose
 from partita.evolution.migration_plan import plan_migration
+from partita.evolution.unreachable_items import has_constants
 
 KEY = ("B#{shelf}", "BOOK#{number:3}")
 
@@ -147,3 +151,9 @@ def test_table_with_another_key_is_reported_and_not_read() -> None:
         assert diagnose(db).findings["tables"] == [f"books: {sentence}"]
         with pytest.raises(MigrationBlocked, match="another key"):
             apply_design(db)
+
+
+@given(st.text("ab#", max_size=12), st.lists(st.text("ab#", max_size=3), min_size=1, max_size=4))
+def test_constants_of_an_earlier_key_are_found_as_an_expression_finds_them(text: str, constants: list[str]) -> None:
+    expected = re.fullmatch(".*".join(map(re.escape, constants)), text, re.DOTALL) is not None
+    assert has_constants(text, constants) == expected

@@ -19,16 +19,16 @@ _FORMS = re.compile(r" \([^()]*: .*\)$")
 
 
 class _EarlierKey(msgspec.Struct, frozen=True):
-    """The earlier key of an entity, as the facts say it, and an expression for the text of each of its attributes."""
+    """The earlier key of an entity, as the facts say it, and the constants in the text of each of its attributes."""
 
     entity: str
     text: str
-    attributes: tuple[tuple[str, re.Pattern[str]], ...]
+    attributes: tuple[tuple[str, list[str]], ...]
 
     def matches(self, each: PageItem) -> bool:
         texts = {name: str(next(iter(value.values()))) for name, value in each.key.items()}
         return texts.keys() == dict(self.attributes).keys() and all(
-            expression.fullmatch(texts[name]) for name, expression in self.attributes
+            has_constants(texts[name], constants) for name, constants in self.attributes
         )
 
 
@@ -81,17 +81,33 @@ def _earlier_keys(target: Target) -> Iterator[_EarlierKey]:
             if rest != "key" or each.old is None or each.new is None or entity not in models:
                 continue
             if each.old not in map(keys_text, models[entity].old_keys):
-                yield _EarlierKey(entity, each.old, tuple(_expressions(each.old)))
+                yield _EarlierKey(entity, each.old, tuple(_constants(each.old)))
 
 
-def _expressions(key: str) -> Iterator[tuple[str, re.Pattern[str]]]:
+def _constants(key: str) -> Iterator[tuple[str, list[str]]]:
     for part in key.split(" | "):
         name, equals, source = part.partition(" = ")
-        if not equals:
-            yield name.removesuffix(" as it is"), re.compile(".*", re.DOTALL)
-            continue
-        constants = _PARTS.split(_FORMS.sub("", source))
-        yield name, re.compile(".*".join(map(re.escape, constants)), re.DOTALL)
+        if equals:
+            yield name, _PARTS.split(_FORMS.sub("", source))
+        else:
+            yield name.removesuffix(" as it is"), ["", ""]
+
+
+def has_constants(text: str, constants: Sequence[str]) -> bool:
+    """Whether a text begins with the first constant, ends with the last, and has the others between, in their order."""
+    first, *between = constants
+    if not between:
+        return text == first
+    last = between.pop()
+    if not (text.startswith(first) and text.endswith(last)):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for each in between:
+        found = text.find(each, at, max(at, end))
+        if found < 0:
+            return False
+        at = found + len(each)
+    return at <= end
 
 
 def _entities_with_other_attributes(target: Target) -> Iterator[str]:

@@ -6,7 +6,7 @@ hide rows from a search or end a range, so that a read checks the keys of the ro
 Sums of checksums can be compared modulo `CHECKSUMS`.
 """
 
-from partita.crc import crc32
+from partita.crc import crc32, short_crc32
 
 VALUE_BITS = 0xFFFFFFFF
 KEY_SHIFT = 32
@@ -19,5 +19,5 @@ def row_checksum(key: bytes, weight: int, value: bytes) -> int:
     >>> row_checksum(b"k", 1, b"v") == row_checksum(b"k", 1, b"w")
     False
     """
-    checksum = crc32(key) << KEY_SHIFT | crc32(value, weight)
+    checksum = short_crc32(key) << KEY_SHIFT | crc32(value, weight)
     return checksum if checksum < CHECKSUMS // 2 else checksum - CHECKSUMS

@@ -10,7 +10,7 @@ from weakref import proxy
 
 import apsw
 
-from partita.crc import crc32
+from partita.crc import crc32, short_crc32
 from partita.errors import CorruptRow, SpaceMissing, StorageClosed, StorageError
 from partita.storage.checksums import CHECKSUMS, KEY_SHIFT, VALUE_BITS, row_checksum
 from partita.storage.contract import Row, RowBatch, Totals
@@ -131,7 +131,7 @@ class SqliteConnection:
             weight, value, checksum = found
             try:
                 # `row_checksum`, KEY_SHIFT and `_row`, whose names take a fifth of the time of the check
-                if (crc32(key) << 32 | crc32(value, weight)) == checksum & 0xFFFFFFFFFFFFFFFF:
+                if (short_crc32(key) << 32 | crc32(value, weight)) == checksum & 0xFFFFFFFFFFFFFFFF:
                     return new(Row, (weight, value))
             except TypeError:  # a large value, or a damaged row, which may have values of any type
                 if type(value) is int:
@@ -323,7 +323,8 @@ class SqliteConnection:
             return RowBatch([], [], [])
         keys, weights, values, checksums = map(list, zip(*rows, strict=True))
         try:  # the sum of all checksums, with few steps of Python for each row
-            if not (sum(checksums) - sum(map(crc32, values, weights)) - (sum(map(crc32, keys)) << 32)) % CHECKSUMS:
+            of_keys = sum(map(short_crc32, keys)) << KEY_SHIFT
+            if not (sum(checksums) - sum(map(crc32, values, weights)) - of_keys) % CHECKSUMS:
                 return RowBatch(keys, weights, values)
         except TypeError:  # a damaged row, which may have values of any type
             pass
@@ -419,7 +420,7 @@ class SqliteConnection:
 def _is_intact(key: Any, checksum: Any) -> bool:
     """Whether a key matches its checksum."""
     try:
-        return bool(crc32(key) == checksum >> KEY_SHIFT & VALUE_BITS)
+        return bool(short_crc32(key) == checksum >> KEY_SHIFT & VALUE_BITS)
     except TypeError:
         return False
 
