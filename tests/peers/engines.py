@@ -47,8 +47,10 @@ def _dynamodb_local(port: int) -> Command:
 
 @functools.cache
 def _dynamodb_local_version() -> str:
-    command = [*java(), "-jar", str(_dynamodb_local_jar()), "-version"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout.strip()
+    jar = _dynamodb_local_jar()
+    command = [*java(), "-jar", str(jar), "-version"]  # it writes a file into the folder in which it runs
+    shown = subprocess.run(command, cwd=jar.parent, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    return shown.stdout.strip()
 
 
 def _dynoxide(port: int) -> Command:
