@@ -126,8 +126,7 @@ class TextPart(KeyPart, msgspec.Struct, frozen=True):
         return self.separator.unescaped(text)
 
     def matches(self, text: str) -> bool:
-        is_plain = not self.fold and text.isascii() and text.isalnum()  # like most ids; it is written as it is
-        return is_plain or super().matches(text)
+        return (not self.fold and bool(self.separator.is_plain(text))) or super().matches(text)
 
     def could_be_foreign(self, text: str) -> bool:
         """Other code escapes nothing and normalises nothing."""

@@ -84,19 +84,6 @@ class Segment(msgspec.Struct, frozen=True):
     def text(self, value: Any) -> str:
         return self.constant if self.form is None else self.constant + self.form.write(value)
 
-    def read(self, text: str) -> Any:
-        assert self.form is not None
-        return self.form.read(text.removeprefix(self.constant))
-
-    def matches(self, text: str, *, foreign: bool = False) -> bool:
-        """Whether the segment can be this text, as we write it or as other code does."""
-        if self.form is None:
-            return text == self.constant
-        part = text[len(self.constant) :]
-        return text.startswith(self.constant) and (
-            self.form.matches(part) or (foreign and self.form.could_be_foreign(part))
-        )
-
     @property
     def language(self) -> Language:
         constant = literal(self.constant)
@@ -196,7 +183,7 @@ class Template(msgspec.Struct, frozen=True, dict=True):
         return len(self.segments) - 1 if isinstance(self.segments[-1].form, VerbatimPart) else -1
 
     def parse(self, text: str, *, foreign: bool = False) -> dict[str, Any] | None:
-        """The parts that the key holds in full, or None where it is not of this form; `foreign` as for a segment."""
+        """The parts that the key holds in full, or None where it is not of this form; `foreign`: as others write it."""
         if not text.startswith(self.constant_prefix):
             return None
         pieces = text.split(self.separator.character, self._most_splits)
@@ -205,15 +192,29 @@ class Template(msgspec.Struct, frozen=True, dict=True):
             found[self.optional_field] = None
         elif len(pieces) != len(self.segments):
             return None
-        for segment, piece in zip(self.segments, pieces, strict=False):
-            if not segment.matches(piece, foreign=foreign):
+        for (constant, field, form, lossless), piece in zip(self._pieces, pieces, strict=False):
+            if form is None:
+                if piece != constant:
+                    return None
+                continue
+            part = piece[len(constant) :]
+            if not piece.startswith(constant) or not (
+                form.matches(part) or (foreign and form.could_be_foreign(part))
+            ):
                 return None
-            if segment.form is not None and segment.form.lossless:
-                assert segment.field is not None
-                value = segment.read(piece)
-                if found.setdefault(segment.field, value) != value:
+            if lossless:
+                value = form.read(part)
+                if found.setdefault(field, value) != value:
                     return None
         return found
+
+    @cached_property
+    def _pieces(self) -> tuple[tuple[str, str, KeyPart | None, bool], ...]:
+        """The segments as `parse` uses them for each item that is read: constant, attribute, form, if it is lossless."""
+        return tuple(
+            (each.constant, each.field or "", each.form, each.form is not None and each.form.lossless)
+            for each in self.segments
+        )
 
     def with_padded_numbers(self, text: str) -> str:
         """A key of other code with its numbers as this template writes them: `SORT#9` as `SORT#0009`."""

@@ -137,6 +137,11 @@ class EntityKeys(msgspec.Struct, frozen=True, eq=False, dict=True):
         """The attributes without which an item does not have this key."""
         return tuple(dict.fromkeys(field for attribute in self.attributes for field in attribute.required_fields))
 
+    @cached_property
+    def constant_prefixes(self) -> tuple[str, ...]:
+        """The text that each attribute of the key begins with."""
+        return tuple("" if each.template is None else each.template.constant_prefix for each in self.attributes)
+
     @property
     def where(self) -> str:
         return self.owner if self.index is None else f"{self.owner}.{self.index}"

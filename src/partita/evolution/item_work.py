@@ -9,7 +9,7 @@ deleted item never comes back.
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 
 import msgspec
 
@@ -143,7 +143,8 @@ def item_work(
 ) -> ItemWork | None:
     """The work of an item, or None; `guards` are those of its unique values that exist."""
     changed = stored.changed
-    kinds = dict(_attribute_kinds(stored, changed))
+    removed = frozenset(name for name in changed if name not in stored.wanted)
+    kinds = dict(_attribute_kinds(stored.model, tuple(changed), removed, stored.is_moved)) if changed else {}
     outdated, missing = _guards(stored, after, guards)
     if missing.guards:
         kinds[WorkKind.GUARDS] = tuple(dict.fromkeys(each.unique.name for each in missing.guards.values()))
@@ -167,11 +168,18 @@ def _index_keys(model: Model) -> dict[str, set[str]]:
     return {index.name: {*index.pk, *index.sk} - set(model.table.key_names) for index in model.table.indexes}
 
 
-def _attribute_kinds(stored: StoredEntity, names: list[str]) -> Iterator[tuple[WorkKind, tuple[str, ...]]]:
-    if not names:
-        return
-    model, changed = stored.model, set(names)
-    if stored.is_moved:
+@lru_cache(maxsize=4096)
+def _attribute_kinds(
+    model: Model, names: tuple[str, ...], removed: frozenset[str], is_moved: bool
+) -> tuple[tuple[WorkKind, tuple[str, ...]], ...]:
+    """What an item needs whose attributes of these names differ; most items of a pass need the same."""
+    return tuple(_kinds_of(model, set(names), removed, is_moved))
+
+
+def _kinds_of(
+    model: Model, changed: set[str], removed: frozenset[str], is_moved: bool
+) -> Iterator[tuple[WorkKind, tuple[str, ...]]]:
+    if is_moved:
         yield WorkKind.REKEY, (model.name,)
         changed -= set(model.table.key_names)
     indexes = _index_keys(model)
@@ -182,11 +190,10 @@ def _attribute_kinds(stored: StoredEntity, names: list[str]) -> Iterator[tuple[W
     if model.table.ttl in changed:
         yield WorkKind.TTL, (model.table.ttl or "",)
         changed.discard(model.table.ttl or "")
-    removed = changed - stored.wanted.keys()
-    if changed > removed:
-        yield WorkKind.ATTRIBUTES, tuple(sorted(changed - removed))
-    if removed:
-        yield WorkKind.REMOVE, tuple(sorted(removed))
+    if stored := changed - removed:
+        yield WorkKind.ATTRIBUTES, tuple(sorted(stored))
+    if gone := changed & removed:
+        yield WorkKind.REMOVE, tuple(sorted(gone))
 
 
 def _guards(stored: StoredEntity, after: Effects, found: Mapping[ItemIdentity, Item]) -> tuple[Effects, Effects]:
@@ -219,9 +226,8 @@ def _own_actions(
     for each in changed:
         steps[each] = SetAttribute(stored.wanted[each]) if each in stored.wanted else RemoveAttribute()
     steps |= {each: SetAttribute(value) for each, value in mark.items()}
-    fields = relied_on | {field for group in _derived(model, changed) for field in group.fields}
-    sources = [*model.fenced_names(fields - model.known_fields), *_other_forms(model, changed)]
-    clauses = [_exists(model), *(_unchanged(model, item, each) for each in dict.fromkeys((*changed, *sources)))]
+    fenced = _fenced_names(model, tuple(changed), frozenset(relied_on))
+    clauses = [_exists(model), *(_unchanged(model, item, each) for each in fenced)]
     if mark:
         clauses.append(_unmarked(model, item))
     yield ItemAction(
@@ -241,7 +247,15 @@ def _unmarked(model: Model, item: Item) -> Clause:
     return _unchanged(model, item, COUNTED)
 
 
-def _other_forms(model: Model, changed: list[str]) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def _fenced_names(model: Model, changed: tuple[str, ...], relied_on: frozenset[str]) -> tuple[str, ...]:
+    """The attributes that must be as they were read: those that change, and those from which they are made."""
+    fields = relied_on | {field for group in _derived(model, changed) for field in group.fields}
+    sources = (*model.fenced_names(fields - model.known_fields), *_other_forms(model, changed))
+    return tuple(dict.fromkeys((*changed, *sources)))
+
+
+def _other_forms(model: Model, changed: tuple[str, ...]) -> Iterator[str]:
     """The forms of attributes that are being migrated, one of which is made from the other."""
     for each in model.migrations:
         forms = (each.old.name, each.new.name)
@@ -249,7 +263,7 @@ def _other_forms(model: Model, changed: list[str]) -> Iterator[str]:
             yield from forms
 
 
-def _derived(model: Model, changed: list[str]) -> Iterator[Derived]:
+def _derived(model: Model, changed: tuple[str, ...]) -> Iterator[Derived]:
     """The groups of derived attributes in which some have changed."""
     return (group for group in derivations(model) if not set(group.names).isdisjoint(changed))
 

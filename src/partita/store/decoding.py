@@ -252,8 +252,8 @@ def _has_other_key(model: Model, values: dict[str, Any], key: Item) -> bool:
 
 def _parsed(keys: EntityKeys, texts: tuple[str, ...], *, foreign: bool) -> dict[str, Any] | None:
     """The parts of a key in the format of the design, or if `foreign` in one that is also read."""
-    for attribute, text in zip(keys.attributes, texts, strict=True):  # most keys of others differ in a constant text
-        if attribute.template is not None and not text.startswith(attribute.template.constant_prefix):
+    for prefix, text in zip(keys.constant_prefixes, texts, strict=True):  # most keys of others differ in it
+        if not text.startswith(prefix):
             return None
     found: dict[str, Any] = {}
     for attribute, text in zip(keys.attributes, texts, strict=True):
@@ -261,9 +261,11 @@ def _parsed(keys: EntityKeys, texts: tuple[str, ...], *, foreign: bool) -> dict[
             found.setdefault(attribute.fields[0], text)
             continue
         parts = attribute.template.parse(text, foreign=foreign)
-        if parts is None or any(found.get(name, value) != value for name, value in parts.items()):
+        if parts is None:
             return None
-        found |= parts
+        for name, value in parts.items():
+            if found.setdefault(name, value) != value:
+                return None
     return found
 
 
