@@ -198,9 +198,7 @@ class Template(msgspec.Struct, frozen=True, dict=True):
                     return None
                 continue
             part = piece[len(constant) :]
-            if not piece.startswith(constant) or not (
-                form.matches(part) or (foreign and form.could_be_foreign(part))
-            ):
+            if not piece.startswith(constant) or not (form.matches(part) or (foreign and form.could_be_foreign(part))):
                 return None
             if lossless:
                 value = form.read(part)
@@ -210,7 +208,7 @@ class Template(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _pieces(self) -> tuple[tuple[str, str, KeyPart | None, bool], ...]:
-        """The segments as `parse` uses them for each item that is read: constant, attribute, form, if it is lossless."""
+        """The segments as `parse` uses them: constant, attribute, form, and whether it is lossless."""
         return tuple(
             (each.constant, each.field or "", each.form, each.form is not None and each.form.lossless)
             for each in self.segments

@@ -297,7 +297,7 @@ class _Application:
             for page in self._pages(target, removed, "verifying" if number else "backfilling", result):
                 self._note(page)
                 unreachable.add(page.items)
-                self.db.run_flow(do_page(self.db.context, self.db.design, removed, page.items, result))
+                do_page(self.db, removed, page.items, result)
                 result.written += sum(orphans.delete(each) for each in page.items if each.is_guard)
             for place, count in result.done.items():
                 self.result.done[place] = self.result.done.get(place, 0) + count

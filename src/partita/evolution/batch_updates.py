@@ -5,7 +5,7 @@ another condition of its WHERE does not hold. Each is billed as an UpdateItem.
 """
 
 from collections.abc import Sequence
-from itertools import islice
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
@@ -14,12 +14,14 @@ from partita.dynamodb.exceptions import UnknownOperationException
 from partita.dynamodb.limits import STATEMENT_LENGTH
 from partita.dynamodb.statement_shapes import BatchExecuteStatement, StatementRequest
 from partita.dynamodb.values import AttributeValue, Item
+from partita.evolution.evolution_store import EvolutionStore
 from partita.plan.actions import RemoveAttribute, SetAttribute, Step
 from partita.store.context import StoreContext
 from partita.store.flows import Flow
 from partita.store.retries import send_idempotent
 
 BATCH = 25
+BATCHES_AT_ONCE = 4
 
 
 class ItemUpdate(msgspec.Struct, frozen=True):
@@ -31,23 +33,34 @@ class ItemUpdate(msgspec.Struct, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-def batch_update(context: StoreContext, updates: Sequence[ItemUpdate]) -> Flow[list[bool]]:
-    """Whether each of the updates was made; one that was not may have a condition that does not hold."""
-    done: list[bool] = []
-    waiting_updates = iter(updates)
-    while several := list(islice(waiting_updates, BATCH)):
-        statements = [_statement(context, each) for each in several]
-        asked = [each for each in statements if each is not None]
-        made: list[bool] = []
-        if asked:
-            try:
-                reply = yield from send_idempotent(context, BatchExecuteStatement(statements=asked))
-                made = [each.error is None for each in reply.responses or ()]
-            except UnknownOperationException:
-                made = [False] * len(asked)  # a backend without PartiQL
-        waiting = iter(made)
-        done += [False if each is None else next(waiting) for each in statements]
-    return done
+def update_items(db: EvolutionStore, updates: Sequence[ItemUpdate]) -> list[bool]:
+    """Whether each of the updates was made; one that was not may have a condition that does not hold.
+
+    Several requests are under way at a time: over a network they share the wait, on a file they share a commit.
+    """
+
+    def run(several: Sequence[ItemUpdate]) -> list[bool]:
+        return db.run_flow(_batch_update(db.context, several))
+
+    batches = [updates[at : at + BATCH] for at in range(0, len(updates), BATCH)]
+    if len(batches) <= 1:
+        return run(updates)
+    with ThreadPoolExecutor(BATCHES_AT_ONCE, "partita-updates") as threads:
+        return [each for made in threads.map(run, batches) for each in made]
+
+
+def _batch_update(context: StoreContext, updates: Sequence[ItemUpdate]) -> Flow[list[bool]]:
+    statements = [_statement(context, each) for each in updates]
+    asked = [each for each in statements if each is not None]
+    made: list[bool] = []
+    if asked:
+        try:
+            reply = yield from send_idempotent(context, BatchExecuteStatement(statements=asked))
+            made = [each.error is None for each in reply.responses or ()]
+        except UnknownOperationException:
+            made = [False] * len(asked)  # a backend without PartiQL
+    waiting = iter(made)
+    return [False if each is None else next(waiting) for each in statements]
 
 
 def _statement(context: StoreContext, update: ItemUpdate) -> StatementRequest | None:

@@ -193,7 +193,7 @@ class _Doctor:
             for kind, names in each.work.kinds.items() if each.work is not None else ():
                 self.found.add(KINDS[kind], f"{each.name}: {', '.join(names)}")
         if self._repair and wrong:
-            self.db.run_flow(do_page(self.db.context, self.db.design, {}, wrong, result))
+            do_page(self.db, {}, wrong, result)
         for each in page.items:
             self._examine_item(each)
             if not counting and leftovers(each.item, None):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import ConditionalCheckFailedException
-from partita.evolution.batch_updates import ItemUpdate, batch_update
+from partita.evolution.batch_updates import ItemUpdate, update_items
 from partita.evolution.evolution_store import EvolutionStore
 from partita.evolution.guards import unique_value_of, unique_values
 from partita.evolution.item_work import leftovers
@@ -25,7 +25,7 @@ def remove_leftovers(db: EvolutionStore, pages: Iterable[ScannedPage]) -> int:
             for each, names in marked
             if names
         ]
-        made = db.run_flow(batch_update(db.context, updates))
+        made = update_items(db, updates)
         done += sum(is_made or _remove(db, each) for each, is_made in zip(updates, made, strict=True))
         for each in page.items:
             if each.is_guard and unique_value_of(each, uniques) is None:

@@ -4,13 +4,14 @@ A transaction that fails is done again item by item, each read anew: an item tha
 then, and one that was deleted is left alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from partita.dynamodb.canonical import ItemIdentity
 from partita.errors import AlreadyExists, InvalidTransaction, NotUnique, RetriesExhausted, StoreError
-from partita.evolution.batch_updates import ItemUpdate, batch_update
+from partita.evolution.batch_updates import ItemUpdate, update_items
+from partita.evolution.evolution_store import EvolutionStore
 from partita.evolution.item_work import ItemWork, WorkKind, item_work, wanted_effects
 from partita.evolution.pages import PageItem, Removed, fetch_one_item
 from partita.plan.design import Design
@@ -38,14 +39,24 @@ class PageResult(msgspec.Struct):
                 self.done[place] = self.done.get(place, 0) + 1
 
 
-def do_page(
-    context: StoreContext, design: Design, removed: Removed, items: list[PageItem], result: PageResult
-) -> Flow[None]:
+def do_page(db: EvolutionStore, removed: Removed, items: list[PageItem], result: PageResult) -> None:
     """Does the work of all items of a page."""
+    updates = [_update(each.work) for each in items if each.work is not None and each.work.is_alone]
+    done = update_items(db, updates)
+    db.run_flow(_do_rest(db.context, db.design, removed, items, done, result))
+
+
+def _do_rest(
+    context: StoreContext,
+    design: Design,
+    removed: Removed,
+    items: list[PageItem],
+    done: Sequence[bool],
+    result: PageResult,
+) -> Flow[None]:
+    """Does the work of a page of which the updates that touch no other item have been tried."""
     waiting = [each for each in items if each.work is not None]
     alone = [each for each in waiting if each.work is not None and each.work.is_alone]
-    updates = [_update(each.work) for each in alone if each.work is not None]
-    done = yield from batch_update(context, updates)
     for each, is_done in zip(alone, done, strict=True):
         if is_done and each.work is not None:
             result.count(each.work)
