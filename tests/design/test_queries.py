@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from partita import DesignError, Entity, F, Table, collection, fan_out, query
+from partita import DesignError, Entity, F, Items, Table, collection, fan_out, pattern, query
+from partita.design.reads import Query
 from tests.store.declared import opened
 
 things = Table("things", pk="PK", sk="SK")
@@ -29,6 +30,7 @@ def test_several_filters_must_all_hold() -> None:
     ("wrong", "error"),
     [
         (lambda: query(Thing, "a").smallest_first("n").largest_first("n"), "Thing: it declares two orders"),
+        (lambda: query(Thing, "a").reversed().largest_first("n"), "Thing: it is reversed before it declares an order"),
         (lambda: query(Thing, "a").page("3"), "Thing: a page cannot have '3' items"),  # type: ignore[arg-type]
         (lambda: fan_out(["a"], 0), "fan_out: at most 0 values is no limit; write fan_out(values, 10)"),
         (lambda: fan_out(["a"], "3"), "fan_out: at most '3' values is no limit"),  # type: ignore[arg-type]
@@ -39,3 +41,26 @@ def test_a_query_that_contradicts_itself_is_rejected(wrong: Callable[[], Any], e
     with pytest.raises(DesignError) as rejected:
         wrong()
     assert str(rejected.value).startswith(error)
+
+
+@pattern(query(Thing).largest_first("n"))
+def largest(p: str) -> Items[Thing]: ...
+
+
+@pytest.mark.parametrize(
+    ("asked", "numbers"),
+    [
+        (lambda: query(Thing, "a").smallest_first("n"), [0, 1, 2]),
+        (lambda: query(Thing, "a").smallest_first("n").reversed(), [2, 1, 0]),
+        (lambda: query(Thing, "a").smallest_first("n").reversed().reversed(), [0, 1, 2]),
+        (lambda: query(Thing, "a").reversed(), [2, 1, 0]),
+        (lambda: largest("a"), [2, 1, 0]),
+        (lambda: largest("a").reversed(), [0, 1, 2]),
+    ],
+)
+def test_a_reversed_query_has_the_opposite_order(asked: Callable[[], Query[Thing]], numbers: list[int]) -> None:
+    with opened(things) as db:
+        for number in (1, 0, 2):
+            db.create(Thing(p="a", n=number))
+        assert [each.n for each in db(asked())] == numbers
+        assert [each.n for each in db(asked()).page(2).items] == numbers[:2]

@@ -104,6 +104,18 @@ class Direction(enum.Enum):
     def ascending(self) -> bool:
         return self in (Direction.OLDEST, Direction.SMALLEST)
 
+    @property
+    def opposite(self) -> "Direction":
+        return _OPPOSITE[self]
+
+
+_OPPOSITE = {
+    Direction.NEWEST: Direction.OLDEST,
+    Direction.OLDEST: Direction.NEWEST,
+    Direction.LARGEST: Direction.SMALLEST,
+    Direction.SMALLEST: Direction.LARGEST,
+}
+
 
 class Order(msgspec.Struct, frozen=True):
     """The order that a query promises: of `field`, or of the next sort part where it is None and a time."""
@@ -226,6 +238,8 @@ class Query(_Call[E_co]):
     def _ordered(self, order: Order) -> "Query[E_co]":
         if self.read.order not in (None, order):
             raise DesignError(self.read.name, "it declares two orders", "keep one of them")
+        if not self.read.forward:
+            raise DesignError(self.read.name, "it is reversed before it declares an order", "leave reversed() out")
         return self._with(order=order)
 
     def between(self, low: Any, high: Any) -> "Query[E_co]":
@@ -277,7 +291,10 @@ class Query(_Call[E_co]):
         return self._ordered(Order(Direction.LARGEST, field))
 
     def reversed(self) -> "Query[E_co]":
-        """From the end of the range, whatever the order of its values."""
+        """From the other end of the range: a declared order becomes its opposite; without one, nothing is promised."""
+        order = self.read.order
+        if order is not None:
+            return self._with(order=Order(order.direction.opposite, order.field))
         return self._with(forward=not self.read.forward)
 
     def page(self, size: int) -> "Query[E_co]":
