@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from partita import (
+    Compressed,
     DesignError,
     Entity,
     Expires,
@@ -161,6 +162,16 @@ def two_indexes_of_one_name() -> None:
     table(Index("GSI1", "A"), Index("GSI1", "B"))
 
 
+class Huge(enum.IntEnum):
+    ONE = 2**64
+
+
+def an_enum_beyond_64_bits() -> None:
+    class Thing(Entity, table=table(), key=("THING#{thing_id}", "THING")):
+        thing_id: str
+        sizes: dict[str, list[Huge]]
+
+
 ATTRIBUTES = "the attributes are thing_id"
 
 
@@ -236,6 +247,10 @@ ATTRIBUTES = "the attributes are thing_id"
             "Thing.sizes: a set of frozenset[str] cannot be stored; use a set of text, numbers or bytes",
         ),
         (
+            an_enum_beyond_64_bits,
+            "Thing.sizes: Huge has members beyond 64 bits, which cannot be validated; use smaller numbers, or texts",
+        ),
+        (
             unknown_naming,
             (
                 "Table things: 'shouting' is not a naming of attributes; use one of camel, pascal, snake, or a "
@@ -254,6 +269,18 @@ def test_invalid_declaration_is_rejected_with_a_suggestion(declare: Callable[[],
     with pytest.raises(DesignError) as refusal:
         declare()
     assert str(refusal.value) == said
+
+
+class Either(msgspec.Struct):
+    members: list[int] | set[int]
+
+
+def test_type_whose_values_cannot_be_validated_is_rejected() -> None:
+    with pytest.raises(DesignError, match=r"Thing\.packed: values of its type cannot be validated: .*use another type"):
+
+        class Thing(Entity, table=table(), key=("THING#{thing_id}", "THING")):
+            thing_id: str
+            packed: Annotated[Either, Compressed()]
 
 
 # patterns -------------------------------------------------------------------------------------------------------

@@ -304,3 +304,97 @@ def test_compressed_value_that_json_cannot_hold_is_rejected(value: Any) -> None:
             db.update(report("r"), lambda each, name=name, held=held: setattr(each, name, held))  # type: ignore[misc]
     assert db.one(report("r")) == whole
     assert len(stored(db)) == 1
+
+
+class Loose(msgspec.Struct):
+    value: Any
+
+
+class Counted(msgspec.Struct):
+    value: Any = 5
+
+
+class Blank(msgspec.Struct):
+    value: Any = None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        ({"required": None}, "required: it"),
+        ({"counted": None}, "counted: it"),
+        ({"packed": None}, "packed: it"),
+        ({"inner": Loose(None)}, "inner: its member 'value'"),
+        ({"members": [Counted(None)]}, "members: its member 'value'"),
+    ],
+)
+def test_none_in_an_untyped_value_that_would_be_read_as_something_else_is_rejected(
+    wrong: dict[str, Any], place: str
+) -> None:
+    things = table()
+
+    class Thing(Entity, table=things, key=("THING#{thing_id}", "THING")):
+        thing_id: str
+        required: Any
+        counted: Any = 0
+        packed: Annotated[Any, Compressed()] = 1
+        inner: Loose | None = None
+        members: list[Counted] = msgspec.field(default_factory=list[Counted])
+
+    @pattern
+    def thing(thing_id: str) -> Item[Thing]: ...
+
+    db = opened(things)
+    message = rf"Thing\.{place} may not be None"
+    right = Thing(thing_id="1", required=1)
+    unreadable = msgspec.structs.replace(right, **wrong)
+    with pytest.raises(InvalidValue, match=message):
+        db.create(unreadable)
+    with pytest.raises(InvalidValue, match=message):
+        db.put_many([unreadable])
+    assert not stored(db)
+    written = db.create(right)
+    ((name, value),) = wrong.items()
+    with pytest.raises(InvalidValue, match=message), db.change(thing("1")) as draft:
+        setattr(draft, name, value)
+    assert db.one(thing("1")) == written
+
+
+def test_untyped_value_with_the_default_none_can_be_set_and_removed() -> None:
+    things = table()
+
+    class Thing(Entity, table=things, key=("THING#{thing_id}", "THING")):
+        thing_id: str
+        extra: Any = None
+        packed: Annotated[Any, Compressed()] = None
+        inner: Blank = msgspec.field(default_factory=Blank)
+
+    @pattern
+    def thing(thing_id: str) -> Item[Thing]: ...
+
+    db = opened(things)
+    first = db.create(Thing(thing_id="1", extra=1, packed=[2], inner=Blank("x")))
+    assert db.one(thing("1")) == first
+    with db.change(thing("1")) as draft:
+        draft.extra = draft.packed = None
+        draft.inner = Blank(None)
+    assert db.one(thing("1")) == Thing(thing_id="1")
+    assert set(stored(db)[0]) == {"PK", "SK", "thing_id", "inner"}
+
+
+def test_absent_set_has_the_type_of_its_attribute() -> None:
+    things = table()
+
+    class Thing(Entity, table=things, key=("THING#{thing_id}", "THING")):
+        thing_id: str
+        marks: frozenset[str]
+        tags: set[str]
+
+    @pattern
+    def thing(thing_id: str) -> Item[Thing]: ...
+
+    db = opened(things)
+    written = db.create(Thing(thing_id="1", marks=frozenset(), tags=set()))
+    read = db.one(thing("1"))
+    assert read == written
+    assert [type(read.marks), type(read.tags)] == [frozenset, set]

@@ -5,7 +5,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from partita.design.codec_factory import check_set_default, codec_of, markers_of, unwrapped_type
+from partita.design.codec_factory import check_set_default, codec_of, markers_of, may_be_none, unwrapped_type
 from partita.design.codecs import AttributeMember, Codec, CompressedCodec, Namer, ScalarCodec, TextCodec
 from partita.design.key_parts import VerbatimPart
 from partita.design.key_templates import template
@@ -32,6 +32,8 @@ from partita.design.validate_model import validate_model
 from partita.design.vector_values import Vector, VectorCodec
 from partita.dynamodb import limits
 from partita.errors import DesignError
+
+_SIMPLE = (str, int, float, bool)
 
 
 def build_model(
@@ -118,9 +120,8 @@ def _attributes(cls: Any, naming: Naming) -> dict[str, Attribute]:
             wrong = f"the name {info.encode_name!r} does not follow the naming {naming_name(naming)!r} of the entity"
             raise DesignError(where, wrong, f"write naming={_quoted(naming)} in the class that declares it")
         hint = hints[info.name]
-        _check_constraints(where, hint)
         markers = markers_of(hint)
-        kind, optional = unwrapped_type(hint)
+        kind, _ = unwrapped_type(hint)
         compressed = _has(markers, Compressed)
         dimensions = next((each for each in markers if isinstance(each, Dimensions)), None)
         if dimensions is not None:
@@ -129,9 +130,15 @@ def _attributes(cls: Any, naming: Naming) -> dict[str, Attribute]:
             codec = (
                 _compressed(kind, hint, where, name_on_disk) if compressed else codec_of(hint, where, name_on_disk)[0]
             )
+        _check_validated(where, hint)
         stored_as = next((marker.name for marker in markers if isinstance(marker, StoredAs)), None)
         member = AttributeMember(
-            info.name, stored_as or name_on_disk(info.name), codec, optional, info.default, info.default_factory
+            info.name,
+            stored_as or name_on_disk(info.name),
+            codec,
+            may_be_none(hint, info.default),
+            info.default,
+            info.default_factory,
         )
         check_set_default(where, member)
         untracked = _has(markers, Untracked, *AUTOMATIC)
@@ -163,14 +170,20 @@ def _has_plain_text(attributes: Mapping[str, Attribute], keys: EntityKeys) -> bo
     )
 
 
-def _check_constraints(where: str, hint: Any) -> None:
-    """msgspec reports constraints that do not suit their type, such as a length of a number, with the first value."""
-    if get_origin(hint) is Annotated and any(isinstance(each, msgspec.Meta) for each in get_args(hint)[1:]):
-        try:
-            msgspec.json.Decoder(hint)
-        except TypeError as error:
+def _check_validated(where: str, hint: Any) -> None:
+    """msgspec reports a type or constraint that it cannot validate, such as a length of a number, with the first value.
+
+    Most types are simple; the others are looked at by building the decoder that would fail later.
+    """
+    if hint in _SIMPLE:
+        return
+    try:
+        msgspec.json.Decoder(hint)
+    except (TypeError, NotImplementedError) as error:
+        if get_origin(hint) is Annotated and any(isinstance(each, msgspec.Meta) for each in get_args(hint)[1:]):
             wrong = f"its Meta does not suit its type: {error}"
             raise DesignError(where, wrong, "remove the constraint, or change the type") from None
+        raise DesignError(where, f"values of its type cannot be validated: {error}", "use another type") from None
 
 
 def _quoted(naming: Naming) -> str:
@@ -179,6 +192,7 @@ def _quoted(naming: Naming) -> str:
 
 def _compressed(kind: Any, hint: Any, where: str, name_on_disk: Namer) -> CompressedCodec:
     """The codec of a compressed value; a type that DynamoDB cannot store uncompressed is read compressed only."""
+    _check_validated(where, hint)
     if kind is Any:
         return CompressedCodec(kind)
     try:

@@ -41,9 +41,10 @@ def members_of(
         AttributeMember(
             info.name,
             info.encode_name if info.encode_name != info.name else naming(info.name),
-            *codec_of(hints[info.name], f"{where}.{info.name}", naming, (*around, kind)),
-            default=info.default,
-            default_factory=info.default_factory,
+            codec_of(hints[info.name], f"{where}.{info.name}", naming, (*around, kind))[0],
+            may_be_none(hints[info.name], info.default),
+            info.default,
+            info.default_factory,
         )
         for info in msgspec.structs.fields(kind)
     )
@@ -57,6 +58,15 @@ def check_set_default(where: str, member: AttributeMember) -> None:
     if isinstance(member.codec, SetCodec) and member.default_when_absent:
         wrong = f"DynamoDB stores no empty set, so one would be read as the default {member.default_when_absent!r}"
         raise DesignError(where, wrong, "make the default empty")
+
+
+def may_be_none(annotation: Any, default: Any) -> bool:
+    """Whether a member may be None: by its type, or as an untyped value whose default is None.
+
+    An untyped value with another default, or none, would be read back as that default, or not at all.
+    """
+    kind, optional = unwrapped_type(annotation)
+    return optional or (kind is Any and default is None)
 
 
 def codec_of(annotation: Any, where: str, naming: Namer, around: Structs = ()) -> tuple[Codec, bool]:
@@ -140,6 +150,9 @@ def _check_enum(kind: Any, where: str) -> None:
     ):
         wrong = f"{kind.__name__} has members that are neither all text nor all whole numbers"
         raise DesignError(where, wrong, f"give the members of {kind.__name__} texts")
+    if any(isinstance(each, int) and not -(2**63) <= each < 2**63 for each in values):
+        wrong = f"{kind.__name__} has members beyond 64 bits, which cannot be validated"
+        raise DesignError(where, wrong, "use smaller numbers, or texts")
 
 
 def _check_struct(kind: type[msgspec.Struct], where: str, around: Structs) -> None:

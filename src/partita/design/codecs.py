@@ -22,6 +22,8 @@ from partita.design.codegen import Env, KeyValue, bind, compile_function, nullab
 from partita.design.markers import AUTO, auto
 from partita.design.untyped_values import any_value, map_name, nfc_text, number_text, open_number, plain, unicode_text
 from partita.dynamodb.values import AttributeValue
+from partita.errors import Fault
+from partita.validation import FaultyValue
 
 Namer = Callable[[str], str]
 
@@ -117,18 +119,18 @@ class SetCodec(Codec):
         self.tag = element.tag + "S"
         self.shape = tagged_struct(self.tag, list[reads])
         self.element = element
-        self._kind = kind
+        self.kind = kind
         self.normalizes = element.normalizes
 
     def normalized(self, value: Any, given: Any) -> Any:
-        return self._kind(self.element.normalized(each, each) for each in value)
+        return self.kind(self.element.normalized(each, each) for each in value)
 
     def encode(self, value: Any) -> AttributeValue | None:
         written = sorted(self.element._write(each) for each in value)
         return {self.tag: written} if written else None
 
     def decode_expr(self, value: str, env: Env) -> str:
-        return f"{self._kind.__name__}({value}.{self.tag})"
+        return f"{self.kind.__name__}({value}.{self.tag})"
 
 
 def _encoded_inside(codec: Codec, value: Any) -> AttributeValue:
@@ -197,6 +199,8 @@ class StructCodec(Codec):
         changed = {}
         for field, member in self._settling:
             before = getattr(value, field)
+            if before is None and not member.optional:
+                raise FaultyValue(Fault("null"), f"its member {field!r} may not be None")
             after = member.settled(before, getattr(given, field))
             if after is not before:
                 changed[field] = after
@@ -360,7 +364,13 @@ class AttributeMember(msgspec.Struct, frozen=True, eq=False, dict=True):
             return self.default_factory()
         if self.default is not msgspec.NODEFAULT or not self.may_be_missing:
             return self.default
-        return None if self.optional else set()
+        return None if self.optional else self._empty_set
+
+    @property
+    def _empty_set(self) -> Any:
+        """What is read where a set without a default is absent."""
+        assert isinstance(self.codec, SetCodec)
+        return self.codec.kind()
 
     @cached_property
     def settles(self) -> bool:
@@ -374,7 +384,11 @@ class AttributeMember(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def settled(self, value: Any, given: Any) -> Any:
         """The value as it will be read back; `given` is the value before its validation, which still has sets."""
-        if value is None or value is AUTO:
+        if value is AUTO:
+            return value
+        if value is None:
+            if not self.optional:  # an untyped value, since types have been checked
+                raise FaultyValue(Fault("null"))
             return value
         if not value and self._empty_is_none:
             return None
@@ -406,7 +420,7 @@ class AttributeMember(msgspec.Struct, frozen=True, eq=False, dict=True):
             return f"{bind(self.default_factory, env)}()"
         if self.default is not msgspec.NODEFAULT:
             return bind(self.default, env)
-        return "None" if self.optional else f"{bind(set, env)}()"
+        return "None" if self.optional else f"{bind(type(self._empty_set), env)}()"
 
 
 def shape_of(name: str, members: tuple[AttributeMember, ...], extra: Mapping[str, str] | None = None) -> Any:
