@@ -12,18 +12,22 @@ from partita import (
     Compressed,
     CreatedAt,
     Entity,
+    Index,
     InKey,
     InvalidValue,
     Item,
     Keys,
     NotUnique,
+    OpenEnum,
     Store,
     SumOf,
     Table,
     Unique,
     UpdatedAt,
     Version,
+    get,
     pattern,
+    query,
 )
 from partita.dynamodb.requests import GetItem
 from tests.store.declared import BY_TEXT, opened, stored, table
@@ -398,3 +402,36 @@ def test_absent_set_has_the_type_of_its_attribute() -> None:
     read = db.one(thing("1"))
     assert read == written
     assert [type(read.marks), type(read.tags)] == [frozenset, set]
+
+
+class Tier(OpenEnum):
+    FREE = "free"
+
+
+def test_text_of_an_open_enum_in_a_key_is_stored_composed() -> None:
+    things = table(Index("ByTier", "tier"))
+
+    class Thing(Entity, table=things, key=("THING#{thing_id}", "{tier}")):
+        thing_id: str
+        tier: Annotated[Tier, InKey()]
+
+    class Plan(Entity, table=things, key=("PLAN#{plan_id}", "{level:plain}")):
+        plan_id: str
+        level: Tier
+        tier: Tier
+        by_tier = Keys("ByTier")
+
+    decomposed, composed = Tier("e\u0301"), Tier("\u00e9")
+    db = opened(things)
+    thing = db.create(Thing(thing_id="1", tier=decomposed))
+    assert thing == Thing(thing_id="1", tier=composed) == db.one(get(Thing, "1", decomposed))
+    plan = db.create(Plan(plan_id="1", level=decomposed, tier=decomposed))
+    assert plan == Plan(plan_id="1", level=composed, tier=composed) == db.one(get(Plan, "1", composed))
+    for asked in (decomposed, composed):
+        assert list(db(query(Thing, "1", asked))) == [thing]
+        assert list(db(query(Plan, "1", asked))) == list(db(Plan.by_tier.query(asked))) == [plan]
+        with db.change(get(Plan, "1", asked)) as draft:
+            draft.tier = asked
+    assert [(each["SK"], each.get("tier")) for each in stored(db)] == [("\u00e9", "\u00e9"), ("\u00e9", None)]
+    assert db.put(Plan(plan_id="1", level=decomposed, tier=Tier.FREE)).level == composed
+    assert len(stored(db)) == 2

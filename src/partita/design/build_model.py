@@ -6,7 +6,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import msgspec
 
 from partita.design.codec_factory import check_set_default, codec_of, markers_of, may_be_none, unwrapped_type
-from partita.design.codecs import AttributeMember, Codec, CompressedCodec, Namer, ScalarCodec, TextCodec
+from partita.design.codecs import AttributeMember, Codec, CompressedCodec, Namer, OpenEnumCodec, ScalarCodec, TextCodec
 from partita.design.key_parts import VerbatimPart
 from partita.design.key_templates import template
 from partita.design.keys import Keys, KeyTemplates
@@ -155,10 +155,20 @@ def _with_key_texts(
     found = dict(attributes)
     for field in {*own.fields, *(each for each in every if each is not None)}:
         attribute = attributes[field]
-        if attribute.kind is str and isinstance(attribute.codec, TextCodec):
-            member = msgspec.structs.replace(attribute.member, codec=TextCodec(str, nfc=True))
+        codec = _codec_in_keys(attribute)
+        if codec is not None:
+            member = msgspec.structs.replace(attribute.member, codec=codec)
             found[field] = msgspec.structs.replace(attribute, member=member)
     return found
+
+
+def _codec_in_keys(attribute: Attribute) -> Codec | None:
+    """The codec that stores any text as keys have it; None for a type whose values are listed, or are not text."""
+    if isinstance(attribute.codec, OpenEnumCodec):
+        return OpenEnumCodec(attribute.kind, nfc=True)
+    if attribute.kind is str and isinstance(attribute.codec, TextCodec):
+        return TextCodec(str, nfc=True)
+    return None
 
 
 def _has_plain_text(attributes: Mapping[str, Attribute], keys: EntityKeys) -> bool:

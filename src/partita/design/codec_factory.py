@@ -18,6 +18,7 @@ from partita.design.codecs import (
     MapCodec,
     Namer,
     NullableCodec,
+    OpenEnumCodec,
     ScalarCodec,
     SetCodec,
     StructCodec,
@@ -26,7 +27,7 @@ from partita.design.codecs import (
 )
 from partita.design.open_enum import OpenEnum
 from partita.design.timestamps import in_utc, normalized_time, time_text
-from partita.design.untyped_values import normalized_decimal, number_text, unicode_text
+from partita.design.untyped_values import normalized_decimal, number_text
 from partita.errors import DesignError
 
 Structs = tuple[type[msgspec.Struct], ...]  # around a type
@@ -190,14 +191,10 @@ def _scalar(kind: Any) -> ScalarCodec | None:
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         if all(isinstance(member.value, int) for member in kind):
             return ScalarCodec("N", int, lambda member: str(member.value), kind)
-        return ScalarCodec("S", kind, _open_text if issubclass(kind, OpenEnum) else lambda member: member.value)
+        return OpenEnumCodec(kind) if issubclass(kind, OpenEnum) else ScalarCodec("S", kind, lambda each: each.value)
     if kind is str or (get_origin(kind) is Literal and all(isinstance(value, str) for value in get_args(kind))):
         return TextCodec(kind)
     return None
-
-
-def _open_text(member: OpenEnum) -> str:
-    return unicode_text(member.value)
 
 
 def _without_sign_of_zero(value: float) -> float:

@@ -112,6 +112,18 @@ class TextCodec(ScalarCodec):
         return f"{value} if {value}.isascii() else {super()._encoded(value, env)}"
 
 
+class OpenEnumCodec(ScalarCodec):
+    """A member of an open enum, or a text without a member; with `nfc` the text is stored normalized, as in a key."""
+
+    def __init__(self, kind: Any, *, nfc: bool = False) -> None:
+        def composed(member: Any) -> Any:
+            text = nfc_text(member.value)
+            return member if text == member.value else kind(text)
+
+        write = nfc_text if nfc else unicode_text
+        super().__init__("S", kind, lambda member: write(member.value), normalize=composed if nfc else None)
+
+
 class SetCodec(Codec):
     """SS, NS or BS; an empty set is not stored, because DynamoDB has no empty sets."""
 

@@ -409,7 +409,7 @@ def _named_form(word: str, of: PartType, full: bool, last: bool, separator: Sepa
     if word == "fold" and kind is str:
         return TextPart(full, fold=True, separator=separator)
     if word == "plain" and can_be_verbatim(kind):
-        return VerbatimPart(kind, last, separator, kind is str and of.composed)
+        return VerbatimPart(kind, last, separator, of.composed)
     if (shards := _SHARD.fullmatch(word)) and int(shards[1]) and has_shards(kind):
         return ShardPart(int(shards[1]), kind)
     return None

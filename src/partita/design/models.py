@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from partita.design.codecs import AttributeMember, Codec, TextCodec
+from partita.design.codecs import AttributeMember, Codec, OpenEnumCodec, TextCodec
 from partita.design.conditions import Condition
 from partita.design.key_templates import Ordered, PartType, Template
 from partita.design.markers import (
@@ -72,7 +72,7 @@ class Attribute(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def is_composed(self) -> bool:
         """Whether its text is stored in NFC, as a key has it."""
-        return isinstance(self.codec, TextCodec) and self.codec.normalizes
+        return isinstance(self.codec, TextCodec | OpenEnumCodec) and self.codec.normalizes
 
     @property
     def metas(self) -> Iterator[msgspec.Meta]:
