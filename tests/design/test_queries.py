@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from partita import DesignError, Entity, F, Items, Table, collection, fan_out, pattern, query
-from partita.design.reads import Query
+from partita import DesignError, Entity, F, Items, Query, Table, collection, fan_out, pattern, query
 from tests.store.declared import opened
 
 things = Table("things", pk="PK", sk="SK")
@@ -31,6 +30,12 @@ def test_several_filters_must_all_hold() -> None:
     [
         (lambda: query(Thing, "a").smallest_first("n").largest_first("n"), "Thing: it declares two orders"),
         (lambda: query(Thing, "a").reversed().largest_first("n"), "Thing: it is reversed before it declares an order"),
+        (lambda: query(Thing, "a").since(None), "Thing: None is not a bound of a range; leave the bound out"),
+        (lambda: query(Thing, "a").between(1, None), "Thing: None is not a bound of a range"),
+        (lambda: query(Thing, "a").above(None), "Thing: None is not a bound of a range"),
+        (lambda: query(Thing, "a").since(1).before(None), "Thing: None is not a bound of a range"),
+        (lambda: query(Thing, "a").starts_with(None), "Thing: None is not a bound of a range"),
+        (lambda: query(Thing, "a").where(F.size > 1).where(None), "Thing: None is not a condition"),  # type: ignore[arg-type]
         (lambda: query(Thing, "a").page("3"), "Thing: a page cannot have '3' items"),  # type: ignore[arg-type]
         (lambda: fan_out(["a"], 0), "fan_out: at most 0 values is no limit; write fan_out(values, 10)"),
         (lambda: fan_out(["a"], "3"), "fan_out: at most '3' values is no limit"),  # type: ignore[arg-type]

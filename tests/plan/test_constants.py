@@ -1,7 +1,7 @@
 """Constants and `F.name`, which no type checker sees: a wrong one is an error when the design or the call is made."""
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -24,6 +24,7 @@ from partita import (
     Query,
     Table,
     Unique,
+    collection,
     connect,
     fan_out,
     get,
@@ -302,3 +303,113 @@ def test_misspelt_condition_of_a_change_is_an_error_before_its_block() -> None:
 )
 def test_fits_type(value: Any, kind: Any, fits: bool) -> None:
     assert fits_type(value, kind) is fits
+
+
+stock = Table("stock", pk="PK", sk="SK")
+
+
+class Part(Entity, table=stock, key=("SHOP#{shop}", "{number:3}#{variant?}")):
+    shop: str
+    number: int
+    variant: str | None = None
+    size: int = 0
+
+
+class Visit(Entity, table=stock, key=("SHOP#{shop}", "VISIT#{at:day}")):
+    shop: str
+    at: datetime
+
+
+def default_of_another_type(shop: str = 5) -> Items[Part]:  # type: ignore[assignment]
+    return query(Part, shop)
+
+
+def default_that_does_not_fit(shop: str, number: int = 1000) -> Items[Part]: ...
+
+
+def default_of_a_shorter_list(shops: Sequence[str] = ("a", 1)) -> Items[Part]:  # type: ignore[assignment]
+    return query(Part, fan_out(shops, 3))
+
+
+def default_none_of_a_bound(shop: str, most: int = None) -> Items[Part]:  # type: ignore[assignment]  # noqa: RUF013
+    return query(Part, shop).until(most)
+
+
+def empty_default(shop: str = "") -> Items[Part]: ...
+
+
+def default_in_a_filter(shop: str, size: int = "1") -> Items[Part]:  # type: ignore[assignment]
+    return query(Part, shop).where(F.size == size)
+
+
+def optional_partition(shop: str | None) -> Items[Part]: ...
+
+
+def optional_bound(shop: str, most: int | None) -> Items[Part]:
+    return query(Part, shop).until(most)
+
+
+def another_entity(shop: str) -> Items[Visit]:
+    return query(Part, shop)  # type: ignore[arg-type]
+
+
+def one_of_two(shop: str) -> Items[Visit]:
+    return collection(Part, Visit)(shop)  # type: ignore[return-value]
+
+
+def a_get_for_items(shop: str) -> Items[Part]:
+    return get(Part, shop, 1, None)  # type: ignore[return-value]
+
+
+def a_query_for_an_item(shop: str) -> Item[Part]:
+    return query(Part, shop)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        (default_of_another_type, "default_of_another_type.shop: 5 is int, but Part.shop is str"),
+        (
+            default_that_does_not_fit,
+            "default_that_does_not_fit.number: the default 1000 cannot be in the key: 1000 does not fit {:3}",
+        ),
+        (default_of_a_shorter_list, "default_of_a_shorter_list.shops: 1 is int, but Part.shop is str"),
+        (default_none_of_a_bound, "default_none_of_a_bound.most: None is NoneType, but Part.number is int"),
+        (empty_default, "empty_default.shop: the default '' cannot be in the key: empty text cannot be part of a key"),
+        (default_in_a_filter, "default_in_a_filter.size: '1' is str, but Part.size is int"),
+        (optional_partition, "optional_partition: 'shop' is declared str | None, but it fills Part.shop, which is str"),
+        (optional_bound, "optional_bound: 'most' is declared int | None, but it fills Part.number, which is int"),
+        (another_entity, "another_entity: its body reads Items[Part], but the return type differs"),
+        (one_of_two, "one_of_two: its body reads Items[Part | Visit], but the return type differs"),
+        (a_get_for_items, "a_get_for_items: its body reads Item[Part], but the return type differs"),
+        (a_query_for_an_item, "a_query_for_an_item: its body reads Items[Part], but the return type differs"),
+    ],
+)
+def test_signature_that_no_call_could_keep_is_rejected(function: Callable[..., Any], error: str) -> None:
+    with pytest.raises(DesignError) as rejected:
+        pattern(function)
+    assert str(rejected.value).startswith(error)
+
+
+def with_defaults(shop: str = "a", number: int = 1, variant: str | None = None) -> Items[Part]: ...
+
+
+def of_a_day(shop: str, day: date = date(2025, 1, 1)) -> Items[Visit]:
+    return query(Visit, shop, day)
+
+
+def of_shops(shops: Sequence[str] = ("a", "b"), size: int = 0) -> Items[Part]:
+    return query(Part, fan_out(shops, 3)).where(F.size == size)
+
+
+def of_any_entity(shop: str) -> Items[Entity]:
+    return collection(Part, Visit)(shop)
+
+
+def without_return_type(shop: str):  # type: ignore[no-untyped-def]
+    return query(Part, shop)
+
+
+@pytest.mark.parametrize("function", [with_defaults, of_a_day, of_shops, of_any_entity, without_return_type])
+def test_signature_with_values_of_its_types_is_accepted(function: Callable[..., Any]) -> None:
+    assert isinstance(pattern(function).name, str)

@@ -24,7 +24,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from partita.design.codec_factory import unwrapped_type
-from partita.design.key_slots import key_slots, slots_of
+from partita.design.key_slots import Slot, SlotRole, check_constant_in_slot, key_slots, slots_of
 from partita.design.reads import (
     Argument,
     FanOut,
@@ -63,6 +63,8 @@ class Pattern(Generic[P, R_co]):
         if returned is not None and read is not None:
             wrong = "its read is declared both in the body and in @pattern(...)"
             raise DesignError(self.name, wrong, "remove one of them")
+        if returned is not None:
+            _check_result(self.name, hints.get("return"), returned)
         found = returned or _read_of_signature(self.name, hints.get("return"), self.arguments, read)
         self.read: Read = msgspec.structs.replace(found, label=self.name)
         self._kind: Any = _KINDS[self.read.operation]
@@ -203,6 +205,21 @@ def _result(name: str, returned: Any) -> tuple[type[Any], tuple[type[Any], ...]]
     raise DesignError(name, "it has no return type", "write -> Item[...], -> Items[...] or -> Nearest[...]")
 
 
+def _check_result(name: str, returned: Any, read: Read) -> None:
+    """The return type names what the body reads, or base classes of it; a body needs none."""
+    if returned in (None, Any):
+        return
+    kind, entities = _result(name, returned)
+    found = (read.view.cls,) if read.view is not None else tuple(source.model.cls for source in read.sources)
+    classes = tuple(get_origin(each) or each for each in entities)
+    if kind is not _KINDS[read.operation] or (
+        Any not in classes and not all(issubclass(each, classes) for each in found)
+    ):
+        wanted = " | ".join(each.__name__ for each in dict.fromkeys(found))
+        wrong = f"its body reads {_RESULTS[read.operation]}[{wanted}], but the return type differs"
+        raise DesignError(name, wrong, f"write -> {_RESULTS[read.operation]}[{wanted}]")
+
+
 def _check_types(declared: Pattern[Any, Any]) -> None:
     """Each parameter is used, and has the type of the part that it fills."""
     used: set[str] = set()
@@ -218,18 +235,43 @@ def _check_types(declared: Pattern[Any, Any]) -> None:
             raise DesignError(declared.name, wrong, f"take it as a parameter: {slot.field}: {_name(slot.type)}")
         if isinstance(value, Argument):
             used.add(value.name)
-            if not _fits(value.type, wanted):
+            if not _fits(value.type, wanted) or (_may_be_none(value.type) and _needs_value(slot)):
                 raise DesignError(
                     declared.name,
                     f"{value.name!r} is declared {_name(value.type)}, but it fills "
                     f"{slot.where}, which is {_name(wanted)}",
                     f"write {value.name}: {_name(wanted)}",
                 )
+            _check_default(declared, value, slot, several=wanted is not slot.type)
     for argument in declared.arguments:
         if argument.name not in used:
             raise DesignError(
                 declared.name, f"parameter {argument.name!r} is not used", "remove it, or pass it to the query"
             )
+
+
+def _check_default(declared: Pattern[Any, Any], argument: Argument, slot: Slot, *, several: bool) -> None:
+    """The default of a parameter is a value that a call can be made with."""
+    default = declared.signature.parameters[argument.name].default
+    if default is inspect.Parameter.empty:
+        return
+    where = f"{declared.name}.{argument.name}"
+    for each in default if several and isinstance(default, list | tuple) else (default,):
+        check_constant_in_slot(where, slot, each)
+        if slot.form is not None and each is not None:
+            try:
+                slot.form.write(each)
+            except (ValueError, TypeError, ArithmeticError) as error:
+                raise DesignError(where, f"the default {each!r} cannot be in the key: {error}", "change it") from None
+
+
+def _may_be_none(declared: Any) -> bool:
+    return unwrapped_type(declared)[1]
+
+
+def _needs_value(slot: Slot) -> bool:
+    """Whether None cannot be given: a part of a key, unless the key can end before it."""
+    return slot.role in (SlotRole.PARTITION, SlotRole.SORT) and not slot.nullable
 
 
 def _fits(declared: Any, wanted: Any) -> bool:

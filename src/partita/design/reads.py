@@ -228,7 +228,9 @@ class Query(_Call[E_co]):
         """The query with these ends of its range in addition to those that it has."""
         bounds = self.read.bounds or SortRange()
         for name, other in (("low", "lower"), ("high", "upper"), ("prefix", "common")):
-            if ends.get(name) is not None and getattr(bounds, name) is not None:
+            if name in ends and ends[name] is None:
+                raise DesignError(self.read.name, "None is not a bound of a range", "leave the bound out")
+            if name in ends and getattr(bounds, name) is not None:
                 raise DesignError(self.read.name, f"its range has two {other} bounds", "write one of them")
         found = msgspec.structs.replace(bounds, **ends)
         if found.prefix is not None and (found.low is not None or found.high is not None):
@@ -305,7 +307,10 @@ class Query(_Call[E_co]):
 
     def where(self, condition: Condition) -> "Query[E_co]":
         """A declared filter: items that fail it are read and billed, but not returned. Several must all hold."""
-        several = self.read.where is not None and isinstance(condition, Condition)
+        given: object = condition
+        if given is None:  # or it would be read without a filter; the proof rejects other values
+            raise DesignError(self.read.name, "None is not a condition", "write one with F, such as F.name == value")
+        several = self.read.where is not None and isinstance(given, Condition)
         return self._with(where=self.read.where & condition if several else condition)  # type: ignore[operator]
 
     def filtered_by_type(self) -> "Query[E_co]":
