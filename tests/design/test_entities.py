@@ -757,6 +757,11 @@ def with_attribute(kind: Any) -> None:
     new_class("Thing", (Entity,), {"table": table(), "key": ("T#{thing_id}", "T")}, lambda names: names.update(body))
 
 
+def named_by(naming: Callable[[str], str]) -> None:
+    class Thing(Entity, table=Table("abc", pk="PK", naming=naming), key="THING#{it}"):
+        it: str
+
+
 def unknown_type() -> None:
     @pattern
     def things(thing_id: str) -> "Items[Absent]": ...  # type: ignore[name-defined]  # noqa: F821
@@ -773,6 +778,14 @@ WRONG: dict[str, Callable[[], object]] = {
     "prove: the name of a design cannot be ''": lambda: prove("", table()),
     "things: it has no tables": lambda: prove("things"),
     "things: 5 is not a table": lambda: prove("things", 5),  # type: ignore[arg-type]
+    "things: two of its tables have the name 'things', so their items": lambda: prove("things", table(), table()),
+    "Table abc: 'a\"b' cannot be the name of an attribute": lambda: Table("abc", pk='a"b'),
+    "Table abc: 'a\\ud800' cannot be the name of an attribute": lambda: Table("abc", pk="a\ud800"),
+    "Table abc: '' cannot be the name of an attribute": lambda: Table("abc", pk="PK", ttl=""),
+    "Table abc: 5 cannot be the name of an attribute": lambda: Table("abc", pk="PK", type_attribute=5),  # type: ignore[arg-type]
+    "Index GSI: 'a\\n' cannot be the name of an attribute": lambda: Index("GSI", "a\n"),
+    "Thing.it: 'a\\\\b' cannot be the name of an attribute": lambda: with_attribute(Annotated[str, StoredAs("a\\b")]),
+    "Thing.it: 'it\"' cannot be the name of an attribute": lambda: named_by(lambda field: field + '"'),
     "5: is neither a function nor a query": lambda: pattern(5),  # type: ignore[call-overload]
     "5: is neither an entity nor its Keys": lambda: query(5),  # type: ignore[arg-type]
     "things: its types: name 'Absent' is not defined": unknown_type,

@@ -54,6 +54,16 @@ def naming(where: str, chosen: Any) -> Callable[[str], str]:
     return NAMINGS[chosen]
 
 
+_UNREADABLE = re.compile(r'["\\\x00-\x1f\ud800-\udfff]')
+
+
+def check_readable(where: str, name: str) -> None:
+    """A DesignError for a name that msgspec cannot decode: it compares names as they are written in JSON."""
+    if _UNREADABLE.search(name):
+        wrong = f"{name!r} cannot be the name of an attribute"
+        raise DesignError(where, wrong, "leave quotation marks, backslashes and control characters out")
+
+
 def naming_name(chosen: Naming) -> str:
     """The name of a naming, for messages."""
     return chosen if isinstance(chosen, str) else getattr(chosen, "__name__", repr(chosen))
@@ -63,6 +73,7 @@ def _by_function(where: str, function: Callable[[str], Any], field: str) -> str:
     name = function(field)
     if not isinstance(name, str) or not name:
         raise DesignError(f"{where}.{field}", f"its naming returns {name!r}", "return a text that is not empty")
+    check_readable(f"{where}.{field}", name)
     return name
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
-from partita.design.naming import Naming, naming, quantity
+from partita.design.naming import Naming, check_readable, naming, quantity
 from partita.design.separators import Separator, separator_of
 from partita.dynamodb import limits
 from partita.errors import DesignError
@@ -27,12 +27,17 @@ def _check_name(where: str, name: object) -> None:
         raise DesignError(where, "DynamoDB rejects the name", "use 3 to 255 characters of a-z, A-Z, 0-9, _ - .")
 
 
+def _check_attribute(where: str, name: object, what: str, most: int) -> None:
+    if isinstance(name, str):
+        check_readable(where, name)
+    if not isinstance(name, str) or not 1 <= len(name.encode()) <= most:
+        raise DesignError(where, f"{name!r} cannot be the {what}", f"use a text of 1 to {most} bytes")
+
+
 def _check_attributes(where: str, names: tuple[object, ...]) -> None:
     """Attributes of a key have names, each its own."""
     for name in names:
-        if not isinstance(name, str) or not 1 <= len(name.encode()) <= limits.KEY_NAME_BYTES:
-            wrong = f"{name!r} cannot be the name of a key attribute"
-            raise DesignError(where, wrong, f"use a text of 1 to {limits.KEY_NAME_BYTES} bytes")
+        _check_attribute(where, name, "name of a key attribute", limits.KEY_NAME_BYTES)
     if len(set(names)) < len(names):
         twice = f"{', '.join(map(str, names))} has an attribute twice"
         raise DesignError(where, twice, "give each attribute its own name")
@@ -139,6 +144,9 @@ class Table(msgspec.Struct, eq=False):
         self.indexes, self.vector_indexes = tuple(self.indexes), tuple(self.vector_indexes)
         _check_name(f"Table {self.name}", self.name)
         _check_attributes(f"Table {self.name}", self.key_names)
+        for each in (self.ttl, self.type_attribute):
+            if each is not None:
+                _check_attribute(f"Table {self.name}", each, "name of an attribute", limits.ATTRIBUTE_NAME_BYTES)
         naming(f"Table {self.name}", self.naming)
         separator_of(f"Table {self.name}", self.separator)
         for index in self.indexes:

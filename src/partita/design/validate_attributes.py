@@ -12,6 +12,7 @@ from partita.design.condition_types import type_name
 from partita.design.key_templates import Ordered
 from partita.design.markers import Expires, StoredAs, Transitions, Unique
 from partita.design.models import Attribute, Model
+from partita.design.naming import check_readable
 from partita.dynamodb import limits
 from partita.errors import DesignError
 
@@ -84,6 +85,8 @@ def _is_text(kind: Any) -> bool:
 def _check_stored_name(where: str, attribute: Attribute) -> None:
     marker = attribute.marker(StoredAs)
     name: Any = "a" if marker is None else marker.name
+    if isinstance(name, str):
+        check_readable(where, name)
     if not isinstance(name, str) or not 0 < len(name.encode()) <= limits.ATTRIBUTE_NAME_BYTES:
         most = limits.ATTRIBUTE_NAME_BYTES
         shown = f"{name!r:.40}"

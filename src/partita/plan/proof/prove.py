@@ -50,6 +50,11 @@ def _check_arguments(name: object, tables: tuple[object, ...]) -> None:
     for each in tables:
         if not isinstance(each, Table):
             raise DesignError(name, f"{each!r} is not a table", "pass the tables of the entities")
+    names = [each.name for each in tables if isinstance(each, Table)]
+    twice = next((each for each in names if names.count(each) > 1), None)
+    if twice is not None:  # the keys of two tables are never compared
+        wrong = f"two of its tables have the name {twice!r}, so their items would be in one table"
+        raise DesignError(name, wrong, "declare the table once and import it, or rename one of the two")
 
 
 def _check_pattern_names(tables: tuple[Table, ...]) -> None:
