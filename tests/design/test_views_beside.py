@@ -17,6 +17,7 @@ from partita import (
     Keys,
     StoredAs,
     Table,
+    Unique,
     View,
     connect,
     pattern,
@@ -177,3 +178,174 @@ def test_naming_that_gives_no_names_is_rejected(naming: Any) -> None:
 
         class Thing(Entity, table=Table("things", pk="PK", naming=naming), key="T#{thing_id}"):
             thing_id: str
+
+
+def one_table() -> Table:
+    return Table("ones", pk="PK", indexes=(Index("ByFirst", "first", "PK"), Index("BySecond", "second", "PK")))
+
+
+class First(View):
+    one_id: str
+    size: int = 1
+
+    def label(self) -> str:
+        return "first"
+
+
+class Larger(View):
+    one_id: str
+    size: int = 2
+    weight: int = 0
+
+    def label(self) -> str:
+        return "larger"
+
+
+def test_names_and_defaults_are_those_of_the_view_that_python_finds_first() -> None:
+    class OfFirst(First, Larger, Entity, table=one_table(), key="ONE#{one_id}"): ...
+
+    class OfLarger(Larger, First, Entity, table=one_table(), key="ONE#{one_id}"): ...
+
+    assert (OfFirst(one_id="1").label(), OfFirst(one_id="1").size) == ("first", 1)
+    assert (OfLarger(one_id="1").label(), OfLarger(one_id="1").size) == ("larger", 2)
+
+
+def test_field_that_the_first_view_requires_is_required() -> None:
+    class Required(View):
+        one_id: str
+        size: int
+
+    class Sized(Required, Larger, Entity, table=one_table(), key="ONE#{one_id}"): ...
+
+    with pytest.raises(TypeError, match="size"):
+        Sized(one_id="1")  # type: ignore[call-arg]
+    assert Sized(one_id="1", size=3).size == 3
+
+
+def test_every_method_of_a_view_beside_is_inherited() -> None:
+    class Named:
+        def name(self) -> str:
+            return "named"
+
+    class Positive(Named, View):
+        one_id: str
+        size: int = 1
+
+        def __post_init__(self) -> None:
+            if self.size < 0:
+                raise ValueError("a size is positive")
+
+        def __str__(self) -> str:
+            return f"one {self.one_id}"
+
+    class Both(Positive, Larger, Entity, table=one_table(), key="ONE#{one_id}"): ...
+
+    assert (str(Both(one_id="1")), Both(one_id="1").name()) == ("one 1", "named")
+    with pytest.raises(ValueError, match="positive"):
+        Both(one_id="1", size=-1)
+
+
+def test_views_of_a_view_that_has_several_are_read_by_their_keys() -> None:
+    class ByFirst(View):
+        one_id: Annotated[str, InKey()]
+        first: str = "a"
+
+        of_first = Keys("ByFirst")
+
+    class BySecond(View):
+        one_id: Annotated[str, InKey()]
+        second: str = "b"
+
+        of_second = Keys("BySecond")
+
+    class Together(ByFirst, BySecond):
+        both: bool = True
+
+    class Beside(View):
+        one_id: Annotated[str, InKey()]
+        text: str = ""
+
+    ones = one_table()
+
+    class One(Beside, Together, BySecond, Entity, table=ones, key="ONE#{one_id}"):
+        pass
+
+    with connect("memory:", prove("ones", ones)) as db:
+        db.create_tables()
+        db.create(One(one_id="1"))
+        assert list(db(ByFirst.of_first.query("a"))) == [ByFirst(one_id="1")]
+        assert list(db(BySecond.of_second.query("b"))) == [BySecond(one_id="1")]
+    one = One(one_id="1")
+    assert [isinstance(one, each) for each in (ByFirst, BySecond, Together, Beside)] == [True] * 4
+    assert not isinstance(ByFirst(one_id="1"), Together)
+
+
+def test_declaration_that_two_views_give_the_same_name_is_rejected() -> None:
+    class ByFirst(View):
+        one_id: str
+        first: str = "a"
+
+        found = Keys("ByFirst")
+        once = Unique("first")
+
+    class BySecond(View):
+        one_id: str
+        second: str = "a"
+        third: str = "a"
+
+        found = Keys("BySecond")
+
+    class Uniques(View):
+        one_id: str
+        third: str = "a"
+
+        once = Unique("third")
+
+    with pytest.raises(
+        DesignError, match=r"^One.found: ByFirst and BySecond declare it, and one of them would be lost"
+    ):
+
+        class One(ByFirst, BySecond, Entity, table=one_table(), key="ONE#{one_id}"): ...
+
+    with pytest.raises(DesignError, match=r"^Two.once: Uniques and ByFirst declare it, and one of them would be lost"):
+
+        class Two(Uniques, ByFirst, Entity, table=one_table(), key="ONE#{one_id}"): ...
+
+
+def test_view_beside_that_calls_super_is_rejected() -> None:
+    class Calling(View):
+        one_id: str
+
+        @property
+        def text(self) -> str:
+            return super().__repr__()
+
+    with pytest.raises(DesignError, match=r"^Calling.text: it calls super\(\), and One has another view as its base"):
+
+        class One(Calling, Larger, Entity, table=one_table(), key="ONE#{one_id}"): ...
+
+
+def test_keys_of_a_view_that_its_entity_replaces_are_rejected_where_they_are_read() -> None:
+    class ByFirst(View):
+        one_id: str
+        first: str = "a"
+        second: str = "b"
+
+        found = Keys("ByFirst")
+
+    class One(ByFirst, Entity, table=one_table(), key="ONE#{one_id}"):
+        found = Keys("BySecond")
+
+    with pytest.raises(DesignError, match=r"^ByFirst: One declares other Keys of this name; read One's Keys"):
+        print(ByFirst.found)
+
+
+def test_field_that_the_entity_declares_as_text_is_compared_by_its_type() -> None:
+    source = """
+from __future__ import annotations
+class One(First, Larger, Entity, table=one_table(), key="ONE#{one_id}"):
+    size: int = 9
+"""
+    names: dict[str, Any] = {**globals(), "__name__": __name__}
+    exec(source, names)  # noqa: S102 - the source is ours
+    assert names["One"](one_id="1").size == 9

@@ -8,7 +8,6 @@
 An entity is a `msgspec.Struct` with keyword arguments. `Order.to_ship` reads it by its key in the index.
 """
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import msgspec
@@ -19,7 +18,7 @@ from partita.design.markers import AUTO, auto
 from partita.design.models import Model, ViewModel
 from partita.design.naming import Naming, naming
 from partita.design.tables import Table
-from partita.design.view_bases import split_bases, take_over
+from partita.design.view_bases import inherited_classes, take_bases
 from partita.errors import DesignError
 
 _ROOTS = ("Declared", "Entity", "View")
@@ -31,22 +30,19 @@ class EntityMeta(msgspec.StructMeta):
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> Any:
         for label in [label for label, value in namespace.items() if value is AUTO]:
             namespace[label] = msgspec.field(default_factory=auto)  # a plain default would be in the JSON Schema
-        bases, beside = split_bases(bases)
-        if beside:
-            take_over(name, namespace, bases, beside)
-        namespace["__views_beside__"] = beside
-        return super().__new__(mcls, name, bases, namespace, kw_only=True, rename=_rename(name, declared))
+        inherited = take_bases(name, namespace, bases)
+        return super().__new__(mcls, name, inherited, namespace, kw_only=True, rename=_rename(name, declared))
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> None:
         super().__init__(name, bases, namespace)
         if name in _ROOTS and namespace["__module__"] == __name__:
             return
-        inherited = (*cls.__mro__[1:], *(each for view in vars(cls)["__views_beside__"] for each in view.__mro__))
+        inherited = inherited_classes(cls)
         if "table" in declared:
             body = {label: value for base in reversed(cls.__mro__) for label, value in vars(base).items()}
             cls.__model__ = build_model.build_model(cls, body, **declared)
             cls.__model__.table.models.append(cls.__model__)
-            for view in dict.fromkeys(base for base in inherited if "__views__" in vars(base)):
+            for view in (base for base in inherited if "__views__" in vars(base)):
                 vars(view)["__views__"].append(build_model.build_view(view, cls.__model__))
         elif any(base.__name__ == "Entity" for base in inherited):
             raise DesignError(name, "it has no table", f"write class {name}(Entity, table=..., key=...)")
@@ -56,16 +52,10 @@ class EntityMeta(msgspec.StructMeta):
 
     def __instancecheck__(cls, instance: Any) -> bool:
         """An entity is an instance of all of its views, also of those beside its bases."""
-        return super().__instancecheck__(instance) or cls in _views_beside(type(instance))
+        return super().__instancecheck__(instance) or cls in inherited_classes(type(instance))
 
     def __subclasscheck__(cls, other: type) -> bool:
-        return super().__subclasscheck__(other) or cls in _views_beside(other)
-
-
-def _views_beside(cls: type) -> Iterator[type]:
-    for base in cls.__mro__:
-        for view in vars(base).get("__views_beside__", ()):
-            yield from view.__mro__
+        return super().__subclasscheck__(other) or cls in inherited_classes(other)
 
 
 def _rename(name: str, declared: dict[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from typing import TypeVar
 from partita.design.conditions import Condition
 from partita.design.models import EntityKeys, model_of, view_of
 from partita.design.reads import BoundKeys, EntityKey, Read
+from partita.errors import DesignError
 
 E = TypeVar("E")
 KeyTemplates = str | tuple[str | None, ...] | None
@@ -29,4 +30,8 @@ class Keys:
     def __get__(self, instance: object, owner: type[E]) -> BoundKeys[E]:
         view = view_of(owner)
         model = model_of(owner) if view is None else view.of
-        return BoundKeys(Read((EntityKey(model, self.entity_keys[model.name]),), view=view))
+        keys = self.entity_keys.get(model.name)
+        if keys is None:
+            wrong = f"{model.name} declares other Keys of this name"
+            raise DesignError(owner.__name__, wrong, f"read {model.name}'s Keys, or give them another name")
+        return BoundKeys(Read((EntityKey(model, keys),), view=view))
