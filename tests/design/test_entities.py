@@ -817,3 +817,29 @@ def test_entity_may_have_the_name_of_a_base_class() -> None:
         name: str
 
     assert model_of(View).name == "View"
+
+
+def test_keys_behind_those_of_every_item_are_rejected() -> None:
+    ones = Table("ones", pk="PK", indexes=(Index("GSI1", "GSI1PK", "GSI1SK"),))
+    with pytest.raises(DesignError, match=r"^One.GSI1: an item has the first Keys that apply to it"):
+
+        class One(Entity, table=ones, key="ONE#{one_id}"):
+            one_id: str
+            size: int = 0
+
+            by_id = Keys("GSI1", "ID", "{one_id}")
+            by_size = Keys("GSI1", "SIZE", "{size:4}")
+
+
+def test_keys_behind_those_with_a_condition_or_an_absent_part_are_accepted() -> None:
+    ones = Table("ones", pk="PK", indexes=(Index("GSI1", "GSI1PK", "GSI1SK"),))
+
+    class One(Entity, table=ones, key="ONE#{one_id}"):
+        one_id: str
+        size: int | None = None
+
+        large = Keys("GSI1", "LARGE", "{one_id}", when=F.size > 9)
+        by_size = Keys("GSI1", "SIZE", "{size:4}")
+        unsized = Keys("GSI1", "UNSIZED", "{one_id}")
+
+    assert len(One.__model__.indexes["GSI1"]) == 3

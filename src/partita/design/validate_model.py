@@ -48,6 +48,8 @@ def validate_model(model: Model) -> None:
     for keys in _all_keys(model):
         _check_fields(keys.where, model, keys.when)
         _check_sparse(model, keys)
+    for several in model.indexes.values():
+        _check_all_are_used(model, several)
     for attribute in model.attributes.values():
         _check_markers(model, attribute)
         _check_default(model, attribute)
@@ -96,6 +98,14 @@ def _check_sparse(model: Model, keys: EntityKeys) -> None:
     if keys.when is not None and not written:
         wrong = "its key is made of stored attributes alone, so `when` cannot keep an item out of the index"
         raise DesignError(keys.where, wrong, "filter with .where(...), or write a template for one of its attributes")
+
+
+def _check_all_are_used(model: Model, several: tuple[EntityKeys, ...]) -> None:
+    """An item has the first keys of an index that apply to it, so nothing may follow keys that apply to every item."""
+    for keys in several[:-1]:
+        if keys.when is None and not any(model.attributes[field].optional for field in keys.required_fields):
+            wrong = "an item has the first Keys that apply to it; the first ones apply to every item, the next to none"
+            raise DesignError(keys.where, wrong, "give them a condition (when=F...), or use another index")
 
 
 def _check_default(model: Model, attribute: Attribute) -> None:
