@@ -843,3 +843,40 @@ def test_keys_behind_those_with_a_condition_or_an_absent_part_are_accepted() -> 
         unsized = Keys("GSI1", "UNSIZED", "{one_id}")
 
     assert len(One.__model__.indexes["GSI1"]) == 3
+
+
+def test_two_attributes_with_one_name_on_disk_are_rejected() -> None:
+    things = Table("things", pk="PK", naming="camel")
+
+    class Counted(View, naming="camel"):
+        check_limit: int = 0
+
+    class Inside(msgspec.Struct):
+        check_limit: int = 0
+        checkLimit: int = 0  # noqa: N815 - the name that collides
+
+    both = "'check_limit' and 'checkLimit' are both named 'checkLimit' on disk; rename one of them"
+    with pytest.raises(DesignError, match=f"^Thing: {both}"):
+
+        class Thing(Entity, table=things, key="THING#{thing_id}"):
+            thing_id: str
+            check_limit: int = 0
+            checkLimit: int = 0  # noqa: N815
+
+    with pytest.raises(DesignError, match=f"^Heir: {both}"):
+
+        class Heir(Counted, Entity, table=things, key="THING#{thing_id}"):
+            thing_id: str
+            checkLimit: int = 0  # noqa: N815
+
+    with pytest.raises(DesignError, match=f"^Holder.inside: {both}"):
+
+        class Holder(Entity, table=things, key="THING#{thing_id}"):
+            thing_id: str
+            inside: Inside = msgspec.field(default_factory=Inside)
+
+    with pytest.raises(DesignError, match=r"^Same: 'one' and 'two' are both named 'x' on disk"):
+
+        class Same(View, naming=lambda name: "x"):
+            one: int = 0
+            two: int = 0

@@ -25,6 +25,7 @@ from partita.design.codecs import (
     TextCodec,
     UntypedCodec,
 )
+from partita.design.naming import check_distinct
 from partita.design.open_enum import OpenEnum
 from partita.design.timestamps import in_utc, normalized_time, time_text
 from partita.design.untyped_values import normalized_decimal, number_text
@@ -49,6 +50,7 @@ def members_of(
         )
         for info in msgspec.structs.fields(kind)
     )
+    check_distinct(where, {member.field: member.name for member in members})
     for member in members:
         check_set_default(f"{where}.{member.field}", member)
     return members

@@ -16,9 +16,9 @@ from partita.design import build_model
 from partita.design.keys import KeyTemplates
 from partita.design.markers import AUTO, auto
 from partita.design.models import Model, ViewModel
-from partita.design.naming import Naming, naming
+from partita.design.naming import Naming, check_distinct, naming
 from partita.design.tables import Table
-from partita.design.view_bases import inherited_classes, take_bases
+from partita.design.view_bases import fields_of, inherited_classes, take_bases
 from partita.errors import DesignError
 
 _ROOTS = ("Declared", "Entity", "View")
@@ -31,7 +31,12 @@ class EntityMeta(msgspec.StructMeta):
         for label in [label for label, value in namespace.items() if value is AUTO]:
             namespace[label] = msgspec.field(default_factory=auto)  # a plain default would be in the JSON Schema
         inherited = take_bases(name, namespace, bases)
-        return super().__new__(mcls, name, inherited, namespace, kw_only=True, rename=_rename(name, declared))
+        rename = _rename(name, declared)
+        try:
+            return super().__new__(mcls, name, inherited, namespace, kw_only=True, rename=rename)
+        except ValueError:
+            check_distinct(name, _names_on_disk(namespace, inherited, rename))
+            raise
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> None:
         super().__init__(name, bases, namespace)
@@ -63,6 +68,12 @@ def _rename(name: str, declared: dict[str, Any]) -> Any:
     table = declared.get("table")
     chosen = declared.get("naming") or (table.naming if table is not None else None)
     return None if chosen is None else naming(name, chosen)
+
+
+def _names_on_disk(namespace: dict[str, Any], bases: tuple[type, ...], rename: Any) -> dict[str, str]:
+    """The names of the fields of a class that could not be created, those that it inherits first."""
+    names = {info.name: info.encode_name for base in bases if fields_of(base) for info in msgspec.structs.fields(base)}
+    return names | {field: rename(field) for field in namespace.get("__annotations__", {}) if rename is not None}
 
 
 class Declared(msgspec.Struct, metaclass=EntityMeta):

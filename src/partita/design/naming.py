@@ -1,7 +1,7 @@
 """Names on disk: of attributes by a naming (camelCase, PascalCase, or a function), unless `StoredAs` gives another."""
 
 import re
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Mapping, Sized
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -62,6 +62,15 @@ def check_readable(where: str, name: str) -> None:
     if _UNREADABLE.search(name):
         wrong = f"{name!r} cannot be the name of an attribute"
         raise DesignError(where, wrong, "leave quotation marks, backslashes and control characters out")
+
+
+def check_distinct(where: str, names: Mapping[str, str]) -> None:
+    """A DesignError where two attributes, by their Python names, have one name on disk."""
+    first: dict[str, str] = {}
+    for field, name in names.items():
+        other = first.setdefault(name, field)
+        if other != field:
+            raise DesignError(where, f"{other!r} and {field!r} are both named {name!r} on disk", "rename one of them")
 
 
 def naming_name(chosen: Naming) -> str:

@@ -49,7 +49,7 @@ def inherited_classes(cls: type) -> tuple[type, ...]:
     return found.order if found is not None and found.order else cls.__mro__[1:]
 
 
-def _fields(cls: type) -> tuple[str, ...]:
+def fields_of(cls: type) -> tuple[str, ...]:
     """All fields of a class, with those that it inherits; none of a class that is not a struct."""
     found = getattr(cls, "__struct_fields__", ())
     return found if isinstance(found, tuple) else ()
@@ -62,10 +62,10 @@ def _inherited(cls: type) -> Inherited | None:
 
 def _split(bases: tuple[type, ...]) -> tuple[tuple[type, ...], tuple[type, ...]]:
     """The bases that a class inherits, and the views beside them."""
-    with_fields = [each for each in bases if _fields(each)]
+    with_fields = [each for each in bases if fields_of(each)]
     if len(with_fields) < 2:
         return bases, ()
-    largest = max(with_fields, key=lambda each: len(_fields(each)))
+    largest = max(with_fields, key=lambda each: len(fields_of(each)))
     beside = tuple(each for each in with_fields if each not in largest.__mro__ and "__views__" in vars(each))
     return tuple(each for each in bases if each not in beside), beside
 
@@ -89,7 +89,7 @@ def _resolution_order(name: str, bases: tuple[type, ...]) -> tuple[type, ...]:
 def _own_names(cls: type) -> Iterator[tuple[str, Any]]:
     """What the body of a class declares, without its fields and without what it has taken from others."""
     found = _inherited(cls)
-    skipped = {*_fields(cls), *(found.taken if found is not None else ())}
+    skipped = {*fields_of(cls), *(found.taken if found is not None else ())}
     for label, value in vars(cls).items():
         special = label.startswith("__") and label.endswith("__")
         if label not in skipped and (not special or isinstance(value, FunctionType)):
@@ -135,7 +135,7 @@ def _take_fields(name: str, namespace: dict[str, Any], order: tuple[type, ...], 
     for cls, field in declaring:
         first.setdefault(field, cls)
     own = _own_hints(namespace, [field for field in first if field in annotations])
-    hints = {cls: get_type_hints(cls, include_extras=True) for cls in order if _fields(cls)}
+    hints = {cls: get_type_hints(cls, include_extras=True) for cls in order if fields_of(cls)}
     for cls, field in declaring:
         winner = first[field]
         known = own.get(field, hints[winner][field])
@@ -152,7 +152,7 @@ def _take_fields(name: str, namespace: dict[str, Any], order: tuple[type, ...], 
 
 def _own_fields(cls: type) -> list[str]:
     """The fields that the body of a class declares."""
-    fields = _fields(cls)
+    fields = fields_of(cls)
     found = _inherited(cls)
     taken = found.taken if found is not None else frozenset()
     return [each for each in vars(cls).get("__annotations__", {}) if each in fields and each not in taken]
