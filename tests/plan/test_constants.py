@@ -24,6 +24,7 @@ from partita import (
     Query,
     Table,
     Unique,
+    View,
     collection,
     connect,
     fan_out,
@@ -113,6 +114,106 @@ WRONG_READS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("said", WRONG_READS)
 def test_constant_of_another_type_is_rejected_at_load(said: str) -> None:
     assert proof_of(WRONG_READS[said]) == f"broken: {said.strip()}"
+
+
+@pytest.mark.parametrize("read", [query(Order, "c"), query(Order, "c").where(F.price > 1)])
+def test_none_is_not_a_filter(read: Query[Order]) -> None:
+    with pytest.raises(DesignError, match=r"^Order: None is not a condition; write one with F"):
+        read.where(None)  # type: ignore[arg-type]
+
+
+def declared_with(**parameters: Any) -> str:
+    """The error of a pattern by customer and number with these parameters: a type, or a type and a default."""
+
+    def orders(customer: Any, number: Any) -> Any:
+        return query(Order, customer).since(number)
+
+    typed = {name: each if isinstance(each, tuple) else (each,) for name, each in parameters.items()}
+    orders.__annotations__ = {name: each[0] for name, each in typed.items()}
+    orders.__defaults__ = tuple(each[1] for each in typed.values() if len(each) == 2)
+    with pytest.raises(DesignError) as error:
+        pattern(orders)
+    return str(error.value)
+
+
+def test_parameter_that_may_be_none_where_a_key_cannot_is_rejected() -> None:
+    cannot = "which cannot be None here"
+    assert declared_with(customer=str | None, number=int) == (
+        f"orders: 'customer' is declared str | None, but it fills Order.customer, {cannot}; write customer: str"
+    )
+    assert declared_with(customer=str, number=int | None) == (
+        f"orders: 'number' is declared int | None, but it fills Order.number, {cannot}; write number: int"
+    )
+
+
+def test_default_of_a_parameter_has_the_type_of_its_part() -> None:
+    assert declared_with(customer=str, number=(int, "1")) == (
+        "orders.number: '1' is str, but Order.number is int; write a value of int"
+    )
+    assert declared_with(customer=str, number=(int, None)) == (
+        "orders.number: None is NoneType, but Order.number is int; write a value of int"
+    )
+
+
+def test_parameter_that_filters_an_optional_attribute_may_be_none() -> None:
+    def noted(customer: str, note: str | None = None) -> Items[Order]:
+        return query(Order, customer).where(F.note == note)
+
+    try:
+        pattern(noted)
+        prove("noted", shop)
+    finally:
+        shop.patterns.clear()
+
+
+def test_order_of_an_unknown_attribute_names_those_there_are() -> None:
+    assert proof_of(lambda: query(Order, "c").smallest_first("numbr")) == (
+        "broken: it declares the order of 'numbr', which Order does not have; its attributes are customer, number, "
+        "status, at, price, tags, note, ship_to, extra"
+    )
+
+
+def test_beginning_of_a_part_that_has_no_order_leads_to_a_fan_out() -> None:
+    t = Table("logs", pk="PK", sk="SK")
+
+    class Log(Entity, table=t, key=("DEVICE#{device}", "{status}#{at}")):
+        device: str
+        status: Status
+        at: datetime
+
+    @pattern
+    def begun(device: str, status: Status) -> Items[Log]:
+        return query(Log, device).starts_with(status)
+
+    with pytest.raises(DesignError) as error:
+        prove("logs", t)
+    assert str(error.value) == (
+        "begun: 'status' is not text, and has no beginning; read several values: query(..., fan_out([...], limit))"
+    )
+
+
+def test_index_without_the_ttl_says_what_it_is_for() -> None:
+    t = Table("sessions", pk="session_id", ttl="ttl", indexes=(Index("ByUser", "user", project="KEYS_ONLY"),))
+
+    class SessionKey(View):
+        session_id: str
+        user: str
+
+        of_user = Keys("ByUser")
+
+    class Session(SessionKey, Entity, table=t):
+        expires_at: datetime
+
+        kept = Expires("expires_at")
+
+    @pattern(SessionKey.of_user)
+    def sessions(user: str) -> Items[SessionKey]: ...
+
+    with pytest.raises(DesignError) as error:
+        prove("sessions", t)
+    assert str(error.value) == (
+        "sessions: index 'ByUser' does not project ttl, by which expired items are hidden; add it to the projection"
+    )
 
 
 WRONG_FILTERS: dict[str, Any] = {
@@ -377,8 +478,14 @@ def a_query_for_an_item(shop: str) -> Item[Part]:
         (default_none_of_a_bound, "default_none_of_a_bound.most: None is NoneType, but Part.number is int"),
         (empty_default, "empty_default.shop: the default '' cannot be in the key: empty text cannot be part of a key"),
         (default_in_a_filter, "default_in_a_filter.size: '1' is str, but Part.size is int"),
-        (optional_partition, "optional_partition: 'shop' is declared str | None, but it fills Part.shop, which is str"),
-        (optional_bound, "optional_bound: 'most' is declared int | None, but it fills Part.number, which is int"),
+        (
+            optional_partition,
+            "optional_partition: 'shop' is declared str | None, but it fills Part.shop, which cannot be None here",
+        ),
+        (
+            optional_bound,
+            "optional_bound: 'most' is declared int | None, but it fills Part.number, which cannot be None here",
+        ),
         (another_entity, "another_entity: its body reads Items[Part], but the return type differs"),
         (one_of_two, "one_of_two: its body reads Items[Part | Visit], but the return type differs"),
         (a_get_for_items, "a_get_for_items: its body reads Item[Part], but the return type differs"),

@@ -134,6 +134,12 @@ def test_other_time_formats_of_a_key_leave_out_an_absent_time() -> None:
 # declarations ---------------------------------------------------------------------------------------------------
 
 
+def behind_the_form() -> None:
+    class Thing(Entity, table=table(), key=("ORG#{org}", "THING#{a:4?}")):
+        org: str
+        a: int | None = None
+
+
 def in_the_middle() -> None:
     class Thing(Entity, table=table(), key=("P", "{a?}#{b}")):
         a: str | None = None
@@ -193,6 +199,7 @@ def owner_without_the_part() -> None:
     [
         (in_the_middle, "Thing.SK: '{a?}' is optional, but a key can only end before its last part; write {a}"),
         (in_the_partition, "Thing.PK: '{a?}' is optional, but a key can only end before its last part; write {a}"),
+        (behind_the_form, "Thing.SK: in {a:4?} the ? is behind the form; write {a?:4}"),
         (
             alone,
             (

@@ -150,7 +150,7 @@ def size(entity: Any, path: tuple[str, ...]) -> int:
     return len(found.encode() if isinstance(found, str) else found)
 
 
-_FORMS = ["value", "value", "field", "size", "size", "size and field", "in", "contains", "starts"]
+_FORMS = ["value", "value", "field", "size", "size", "size and field", "field and size", "in", "contains", "starts"]
 
 
 @st.composite
@@ -169,6 +169,10 @@ def cases(draw: st.DrawFn) -> Case:
         "size and field": (
             lambda: compare(one.size(), F.number),
             lambda each: compare(size(each, path), each.number),
+        ),
+        "field and size": (
+            lambda: compare(F.number, one.size()),
+            lambda each: compare(each.number, size(each, path)),
         ),
         "in": (lambda: one.is_in(constant, "b"), lambda each: value(each, path) in (constant, "b")),
         "contains": (lambda: one.contains(constant), lambda each: constant in value(each, path)),

@@ -271,7 +271,17 @@ def test_backend_without_a_key_is_an_error_at_the_first_cursor(db: Store) -> Non
 
 
 @pytest.mark.parametrize(
-    "keys", [[], b"sixteen bytes or more", "text", ["sixteen bytes or more"], [b"short"], [bytes(16), b""]]
+    "keys",
+    [
+        [],
+        b"sixteen bytes or more",
+        "text",
+        ["sixteen bytes or more"],
+        [b"short"],
+        [bytes(16), b""],
+        16,
+        {bytes(16), b"which of the two signs?"},
+    ],
 )
 def test_unusable_keys_are_rejected(keys: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"^cursor_keys"):

@@ -67,22 +67,22 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         iter(self)
 
     def __eq__(self, other: object) -> Condition:  # type: ignore[override]
-        return Comparison("=", self, other)
+        return _compared("=", self, other)
 
     def __ne__(self, other: object) -> Condition:  # type: ignore[override]
-        return Comparison("<>", self, other)
+        return _compared("<>", self, other)
 
     def __lt__(self, other: Any) -> Condition:
-        return Comparison("<", self, other)
+        return _compared("<", self, other)
 
     def __le__(self, other: Any) -> Condition:
-        return Comparison("<=", self, other)
+        return _compared("<=", self, other)
 
     def __gt__(self, other: Any) -> Condition:
-        return Comparison(">", self, other)
+        return _compared(">", self, other)
 
     def __ge__(self, other: Any) -> Condition:
-        return Comparison(">=", self, other)
+        return _compared(">=", self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -117,6 +117,16 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         An empty set has the size 0; an attribute that is None has no size, and only `!=` is true of it.
         """
         return FieldSize(self)
+
+
+_EXCHANGED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _compared(operator: str, field: Field, other: Any) -> Condition:
+    """An attribute compared with a value, another attribute, or the size of one."""
+    if isinstance(other, FieldSize):
+        return SizeComparison(_EXCHANGED.get(operator, operator), other.field, field)
+    return Comparison(operator, field, other)
 
 
 class FieldSize(msgspec.Struct, frozen=True, eq=False):

@@ -318,6 +318,9 @@ def form_of(
     separator: Separator = HASH,
 ) -> KeyPart:
     """The form that `{field:spec}` asks for, given the attribute's type and where it stands in the key."""
+    if spec is not None and spec.endswith("?"):
+        optional = f"{{{field}?:{spec.removesuffix('?')}}}"
+        raise DesignError(where, f"in {{{field}:{spec}}} the ? is behind the form", f"write {optional}")
     words = [word.strip() for word in spec.split(",")] if spec else []
     descending, escaped = "desc" in words, "escaped" in words
     words = [word for word in words if word not in ("desc", "escaped")]

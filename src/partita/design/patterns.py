@@ -235,11 +235,12 @@ def _check_types(declared: Pattern[Any, Any]) -> None:
             raise DesignError(declared.name, wrong, f"take it as a parameter: {slot.field}: {_name(slot.type)}")
         if isinstance(value, Argument):
             used.add(value.name)
-            if not _fits(value.type, wanted) or (_may_be_none(value.type) and _needs_value(slot)):
+            fits = _fits(value.type, wanted)
+            if not fits or (_may_hold_none(value.type, wanted) and _needs_value(slot)):
+                kind = "cannot be None here" if fits else f"is {_name(wanted)}"
                 raise DesignError(
                     declared.name,
-                    f"{value.name!r} is declared {_name(value.type)}, but it fills "
-                    f"{slot.where}, which is {_name(wanted)}",
+                    f"{value.name!r} is declared {_name(value.type)}, but it fills {slot.where}, which {kind}",
                     f"write {value.name}: {_name(wanted)}",
                 )
             _check_default(declared, value, slot, several=wanted is not slot.type)
@@ -265,8 +266,10 @@ def _check_default(declared: Pattern[Any, Any], argument: Argument, slot: Slot, 
                 raise DesignError(where, f"the default {each!r} cannot be in the key: {error}", "change it") from None
 
 
-def _may_be_none(declared: Any) -> bool:
-    return unwrapped_type(declared)[1]
+def _may_hold_none(declared: Any, wanted: Any) -> bool:
+    """Whether a parameter, or an element of a list, may be None."""
+    inner = get_args(declared)[0] if get_origin(wanted) is Sequence else declared
+    return unwrapped_type(inner)[1]
 
 
 def _needs_value(slot: Slot) -> bool:

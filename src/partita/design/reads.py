@@ -307,11 +307,7 @@ class Query(_Call[E_co]):
 
     def where(self, condition: Condition) -> "Query[E_co]":
         """A declared filter: items that fail it are read and billed, but not returned. Several must all hold."""
-        given: object = condition
-        if given is None:  # or it would be read without a filter; the proof rejects other values
-            raise DesignError(self.read.name, "None is not a condition", "write one with F, such as F.name == value")
-        several = self.read.where is not None and isinstance(given, Condition)
-        return self._with(where=self.read.where & condition if several else condition)  # type: ignore[operator]
+        return self._with(where=_all_filters(self.read, condition))
 
     def filtered_by_type(self) -> "Query[E_co]":
         """A declared filter by the table's type attribute: items of other entities in the range are not returned.
@@ -319,6 +315,15 @@ class Query(_Call[E_co]):
         They are read and billed. An item without the attribute is not returned either.
         """
         return self._with(by_type=True)
+
+
+def _all_filters(read: Read, condition: Any) -> Condition:
+    """The filters of a read and one more; None is no filter, and does not take the others away."""
+    if condition is None or (read.where is not None and not isinstance(condition, Condition)):
+        instead = "write one with F, such as F.name == value"
+        raise DesignError(read.name, f"{condition!r} is not a condition", instead)
+    both: Condition = condition if read.where is None else read.where & condition
+    return both
 
 
 class VectorSearch(_Call[E_co]):

@@ -44,7 +44,7 @@ _decode_states = msgspec.json.Decoder(list[Item | int]).decode
 
 def checked_keys(keys: Any) -> tuple[bytes, ...]:
     """The setting `cursor_keys`; rejects keys that are too short to sign with."""
-    if isinstance(keys, bytes | str) or not keys or not all(isinstance(key, bytes) for key in keys):
+    if not isinstance(keys, list | tuple) or not keys or not all(isinstance(key, bytes) for key in keys):
         raise ConfigurationError("cursor_keys must be a list of keys of bytes; the first one signs, all are accepted")
     if any(len(key) < MIN_KEY for key in keys):
         raise ConfigurationError(f"cursor_keys: a key must have at least {MIN_KEY} bytes; use secrets.token_bytes(32)")

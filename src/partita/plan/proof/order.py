@@ -35,7 +35,9 @@ def _check_bounds(read: Read, found: KeyRange) -> None:
     if bounds.prefix is not None:
         text = slot.form is None and model.attributes[slot.field].kind is str
         if not text and not isinstance(slot.form, TextPart | VerbatimPart):
-            raise ProofError(read.name, f"{slot.field!r} is not text, and has no beginning", "use since or until")
+            ordered = _sorts(slot, model.attributes[slot.field])
+            instead = "use since or until" if ordered else "read several values: query(..., fan_out([...], limit))"
+            raise ProofError(read.name, f"{slot.field!r} is not text, and has no beginning", instead)
         return
     if not _sorts(slot, model.attributes[slot.field]):
         raise ProofError(
@@ -99,6 +101,10 @@ def _check_declared_part(read: Read, order: Order, slot: Slot, attribute: Attrib
             f"it declares {order.direction.value} first, but the key sorts by {slot.field!r}",
             "put the time first in the sort key",
         )
+    if order.field is not None and order.field not in read.sources[0].model.attributes:
+        known = ", ".join(read.sources[0].model.attributes)
+        wrong = f"it declares the order of {order.field!r}, which {read.sources[0].model.name} does not have"
+        raise ProofError(read.name, wrong, f"its attributes are {known}")
     if order.field not in (None, slot.field):
         raise ProofError(
             read.name,

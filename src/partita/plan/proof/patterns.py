@@ -143,9 +143,12 @@ def _check_projection(read: Read, index: Index | None) -> Iterator[str]:
         needed = [member.name for member in returned.members]
         needed += dict.fromkeys(each.index_key for each in returned.attributes.values() if each.index_key is not None)
         needed += [each.old.name for each in source.model.migrations if each.new.name in needed]
-        if source.model.expires is not None and table.ttl is not None:
-            needed.append(table.ttl)
         missing = [name for name in needed if name not in held]
+        ttl = [] if source.model.expires is None or table.ttl is None or table.ttl in held else [table.ttl]
+        if ttl and not missing:
+            wrong = f"index {index.name!r} does not project {ttl[0]}, by which expired items are hidden"
+            raise ProofError(read.name, wrong, "add it to the projection")
+        missing += ttl
         if missing:
             raise ProofError(
                 read.name,
