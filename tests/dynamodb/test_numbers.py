@@ -1,5 +1,7 @@
 """Numbers in canonical form, and their sizes."""
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -37,6 +39,41 @@ def is_valid(text: str) -> bool:
     except ValidationException:
         return False
     return True
+
+
+ZEROS = "0" * 40
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("1e0000000000000000005", "100000"),
+        ("-1E-0000000000000000002", "-0.01"),
+        (f"0.{ZEROS}1e41", "1"),
+        (f"1{ZEROS}e-40", "1"),
+        (f"{ZEROS}1.5{ZEROS}", "1.5"),
+        (f"+.5{ZEROS}", "0.5"),
+        ("0e99999999999999999999", "0"),
+    ],
+)
+def test_zeros_that_change_nothing_are_accepted(text: str, canonical: str) -> None:
+    assert measured_number(text)[0] == canonical
+
+
+NUMERALS = st.from_regex(r"\A[+-]?([0-9]{1,45}(\.[0-9]{0,45})?|\.[0-9]{1,45})([eE][+-]?0{0,12}[0-9]{1,3})?\Z")
+
+
+@given(NUMERALS)
+def test_numeral_is_read_as_decimal_reads_it(text: str) -> None:
+    value = Decimal(text)
+    assert is_valid(text) == fits(value)
+    if fits(value):
+        assert Decimal(measured_number(text)[0]) == value
+
+
+def fits(value: Decimal) -> bool:
+    digits = len("".join(map(str, value.as_tuple().digits)).strip("0"))
+    return not value or (-130 <= value.adjusted() <= 125 and digits <= 38)
 
 
 @pytest.mark.parametrize("length", [1, 8, 300])

@@ -58,6 +58,7 @@ LARGE: dict[str, Callable[[], tuple[str, Json]]] = {
     "numbers in a set": lambda: ("PutItem", item({"NS": [str(number) for number in range(490_000)]})),
     "texts in a set": lambda: ("PutItem", item({"SS": [str(number) for number in range(490_000)]})),
     "digits": lambda: ("PutItem", item({"N": "9" * 10_000_000 + "x"})),
+    "digits after the point": lambda: ("PutItem", item({"N": "0." + "9" * 10_000_000})),
     "global indexes": lambda: create(GlobalSecondaryIndexes=[*map(index, range(50_000))]),
     "local indexes": lambda: create(LocalSecondaryIndexes=[*map(index, range(50_000))]),
     "statements": lambda: ("BatchExecuteStatement", {"Statements": [*map(select, range(80_000))]}),
@@ -114,6 +115,19 @@ def test_large_request_is_rejected_in_bounded_time(name: str) -> None:
             engine.engine.call(request)
 
     assert shortest(again, MAX_SECONDS) < MAX_SECONDS
+    engine.engine.close()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"N": "1." + "0" * 15_000_000}, {"NS": [f"{number}.{'0' * 3_000}" for number in range(5_000)]}],
+    ids=["one number", "many numbers"],
+)
+def test_zeros_of_numbers_are_read_in_bounded_time(value: Json) -> None:
+    engine = Embedded()
+    assert engine.ask("CreateTable", CREATE).error == ""
+    request: Any = decode_request("PutItem", json.dumps(item(value)).encode())
+    assert shortest(lambda: engine.engine.call(request), 1.0) < 1.0
     engine.engine.close()
 
 

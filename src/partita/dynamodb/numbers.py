@@ -9,6 +9,7 @@ from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.limits import NUMBER_DIGITS, NUMBER_MAX_EXPONENT, NUMBER_MIN_EXPONENT
 
 _CACHED_LENGTH = 20  # characters
+_POWER_DIGITS = 18  # of an exponent; no request has a numeral with as many digits that could make up for it
 _HALVES = [(length + 1) >> 1 for length in range(256)]  # no canonical number below 1 is as long
 
 # Text that is canonical already, with few enough digits on either side of the point.
@@ -36,27 +37,47 @@ def parsed_number(text: str) -> Decimal:
         raise ValidationException("The parameter cannot be converted to a numeric value")
     if not _NUMERAL(text):
         raise ValidationException(f"The parameter cannot be converted to a numeric value: {text}")
-    mantissa, _, exponent = text.lower().partition("e")
-    if len(exponent) > 8:  # more than Decimal's exponent can hold; the sign decides overflow or underflow
-        exponent = "-9999999" if exponent.startswith("-") else "9999999"
-    return checked_number(Decimal(f"{mantissa}e{exponent or 0}"))
+    negative, digits, exponent = _written_digits(text)
+    if not digits:
+        return Decimal(0)
+    _check(exponent - 1, len(digits))
+    return Decimal(f"{'-' if negative else ''}{digits}e{exponent - len(digits)}")
 
 
 def checked_number(number: Decimal) -> Decimal:
     """The number itself; raises ValidationException if DynamoDB cannot store it."""
     if not number:
         return Decimal(0)
-    if number.adjusted() > NUMBER_MAX_EXPONENT:
+    _check(number.adjusted(), len(significant_digits(number)[1]))
+    return number
+
+
+def _check(adjusted: int, digits: int) -> None:
+    if adjusted > NUMBER_MAX_EXPONENT:
         raise ValidationException(
             "Number overflow. Attempting to store a number with magnitude larger than supported range"
         )
-    if number.adjusted() < NUMBER_MIN_EXPONENT:
+    if adjusted < NUMBER_MIN_EXPONENT:
         raise ValidationException(
             "Number underflow. Attempting to store a number with magnitude smaller than supported range"
         )
-    if len(significant_digits(number)[1]) > NUMBER_DIGITS:
+    if digits > NUMBER_DIGITS:
         raise ValidationException("Attempting to store more than 38 significant digits in a Number")
-    return number
+
+
+def _written_digits(numeral: str) -> tuple[bool, str, int]:
+    """As `significant_digits`, of a text, which may have millions of digits: a Decimal of them would be slow."""
+    mantissa, _, power = numeral.lower().partition("e")
+    whole, _, fraction = mantissa.lstrip("+-").partition(".")
+    from_first = (whole + fraction).lstrip("0")
+    exponent = len(from_first) - len(fraction) + _bounded_power(power)
+    return mantissa.startswith("-"), from_first.rstrip("0"), exponent
+
+
+def _bounded_power(text: str) -> int:
+    """The exponent of a numeral; one of very many digits becomes smaller, but no less out of range."""
+    power = int(text.lstrip("+-").lstrip("0")[:_POWER_DIGITS] or 0)
+    return -power if text.startswith("-") else power
 
 
 def significant_digits(number: Decimal) -> tuple[bool, str, int]:
