@@ -209,6 +209,17 @@ def test_error_survives_copying_and_pickling(error: PartitaError) -> None:
         assert (str(twin), vars(twin), twin.args) == (str(error), vars(error), error.args)
 
 
+@pytest.mark.parametrize(
+    "error",
+    [exceptions.ItemTooLarge(), exceptions.ConditionalCheckFailedException({"PK": {"S": "x"}})],
+    ids=lambda each: type(each).__name__,
+)
+def test_error_in_other_words_keeps_its_class_and_facts(error: exceptions.DynamoDBError) -> None:
+    other = error.with_message("other words")
+    assert (type(other), str(other), other.message) == (type(error), "other words", "other words")
+    assert vars(other) == vars(error) | {"message": "other words"}
+
+
 def test_fault_travels_with_its_error() -> None:
     error = tree.InvalidValue("Order", "is missing", "at", fault=Fault("missing"))
     assert pickle.loads(pickle.dumps(error)).fault == Fault("missing")  # noqa: S301 - our own

@@ -57,6 +57,7 @@ ONES = {"L": [{"N": "1"}] * 200_000}
 LARGE: dict[str, Callable[[], tuple[str, Json]]] = {
     "numbers in a set": lambda: ("PutItem", item({"NS": [str(number) for number in range(490_000)]})),
     "texts in a set": lambda: ("PutItem", item({"SS": [str(number) for number in range(490_000)]})),
+    "members of a set in an expression": lambda: update("SET x = :v", {":v": {"SS": ["a"] * 480_000}}),
     "digits": lambda: ("PutItem", item({"N": "9" * 10_000_000 + "x"})),
     "digits after the point": lambda: ("PutItem", item({"N": "0." + "9" * 10_000_000})),
     "global indexes": lambda: create(GlobalSecondaryIndexes=[*map(index, range(50_000))]),

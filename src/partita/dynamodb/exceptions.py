@@ -1,5 +1,6 @@
 """DynamoDB's errors, word for word: code, HTTP status and members of each."""
 
+import copy
 from typing import Any, ClassVar, Self
 
 from partita.dynamodb.values import Item
@@ -26,12 +27,16 @@ class DynamoDBError(PartitaError):
         """The JSON members of the error response."""
         return {"__type": self.namespace + self.code, self.message_member: self.message}
 
+    def with_message(self, message: str) -> Self:
+        """The same error in other words, whatever arguments its class takes."""
+        error = copy.copy(self)
+        error.message, error.args = message, (message,)
+        return error
+
     @classmethod
     def from_body(cls, members: dict[str, Any], message: str) -> Self:
         """The error in an error response: the inverse of `body`."""
-        error = cls._from_members(members, message)
-        error.message, error.args = message, (message,)
-        return error
+        return cls._from_members(members, message).with_message(message)
 
     @classmethod
     def _from_members(cls, members: dict[str, Any], message: str) -> Self:

@@ -148,7 +148,7 @@ def error_response(error: BaseException, target: bytes) -> ProtocolResponse:
     if isinstance(error, DynamoDBError) and isinstance(error.__cause__, StorageError):
         _log.error("the storage failed while answering %s: %s", target.decode("latin-1"), error.__cause__)
         busy = "The database is busy. Try again later."
-        public = type(error)(busy if isinstance(error.__cause__, StorageBusy) else _FAILED_STORAGE)
+        public = error.with_message(busy if isinstance(error.__cause__, StorageBusy) else _FAILED_STORAGE)
         return public.status, error_body(public)
     if isinstance(error, DynamoDBError):
         return error.status, error_body(error)

@@ -149,6 +149,6 @@ def _check_value(placeholder: str, value: AttributeValue) -> AttributeValue:
     except (SerializationException, NestingTooDeep):
         raise
     except ValidationException as error:
-        raise type(error)(
+        raise error.with_message(
             f"ExpressionAttributeValues contains invalid value: {error.message} for key {placeholder}"
         ) from None
