@@ -272,13 +272,19 @@ UPDATE = f"{ENVELOPE}Invalid UpdateExpression: "
             "ADD a :v",
             {},
             {"v": "x"},
-            (f"{UPDATE}Incorrect operand type for operator or function; operator: ADD, operand type: STRING"),
+            (
+                f"{UPDATE}Incorrect operand type for operator or function; "
+                "operator: ADD, operand type: STRING, typeSet: ALLOWED_FOR_ADD_OPERAND"
+            ),
         ),
         (
             "DELETE a :v",
             {},
             {"v": 1},
-            (f"{UPDATE}Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER"),
+            (
+                f"{UPDATE}Incorrect operand type for operator or function; "
+                "operator: DELETE, operand type: NUMBER, typeSet: ALLOWED_FOR_DELETE_OPERAND"
+            ),
         ),
         ("SET name = :v", {}, {"v": 1}, f"{UPDATE}Attribute name is a reserved keyword; reserved keyword: name"),
         (

@@ -206,7 +206,8 @@ def _check_operator(action: UpdateAction, scope: Scope) -> None:
         if kind in _TYPE_NAMES and not (action.section == "ADD" and kind == "N"):
             raise ExpressionError(
                 "Incorrect operand type for operator or function; "
-                f"operator: {action.section}, operand type: {_TYPE_NAMES[kind]}"
+                f"operator: {action.section}, operand type: {_TYPE_NAMES[kind]}, "
+                f"typeSet: ALLOWED_FOR_{action.section}_OPERAND"
             )
 
 
