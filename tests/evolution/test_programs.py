@@ -1,20 +1,23 @@
 """Waiting for the programs that work on data."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from partita import AUTO, F, MigrationBlocked, NotReady, Store, connect
+from partita import AUTO, DesignMismatch, F, MigrationBlocked, NotReady, Store, connect
 from partita.dynamodb.backend import Backend
 from partita.evolution import programs
 from partita.evolution.apply import apply_design
 from partita.evolution.migration_plan import plan_migration
 from partita.store import design_watch
+from partita.store.design_records import fetch_designs
 from partita.store.design_watch import DesignWatch, own_design
 from tests.evolution.shop import first, second
 from tests.evolution.test_apply import filled
+from tests.evolution.test_kills import Stopped, StoppingBackend
 from tests.evolution.test_random_changes import Version
 
 
@@ -80,6 +83,28 @@ def test_what_earlier_programs_would_misread_is_not_written_while_they_work(
         else:
             later.put(new.new_order("c", "o", 2, 2))
         later.create(new.customer(customer="d", email="d"))
+
+
+def test_program_of_the_earlier_design_is_rejected_while_items_are_backfilled() -> None:
+    """It began after the application had waited for such programs: nothing would find what it writes."""
+    old, new = first(), second()
+    with connect("memory:") as backend:
+        filled(Store(backend, own_design(old.design)), old, 2, 2)
+        states = set()
+        for requests in range(1000):
+            with suppress(Stopped):
+                apply_design(Store(StoppingBackend(backend, requests, after=True), own_design(new.design)))
+            earlier: Any = Store(backend, own_design(old.design))
+            record = earlier._run(fetch_designs(earlier.context, ["shop"]), "read")["shop"]
+            earlier.watch = DesignWatch(earlier.design, earlier.context)
+            if record.state == "backfilling":
+                with pytest.raises(DesignMismatch, match="open_orders") as raised:
+                    earlier.get(old.one_customer("c1"))
+                assert raised.value.is_older
+            states.add(record.state)
+            if record.state == "cleaning":
+                break
+        assert {"building", "backfilling"} <= states
 
 
 class Building:

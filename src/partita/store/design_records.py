@@ -178,15 +178,17 @@ def check_records(design: str, facts: Mapping[str, Facts], records: Mapping[str,
     found: list[str] = []
     is_older = False
     for name, record in records.items():
-        mine = facts[name]
-        if are_compatible(mine, record.wanted):
-            continue
-        if record.state != "backfilling" and are_compatible(mine, record.facts):
-            continue  # the earlier design, while programs of both may work
-        found += mismatches(record.facts, mine)
-        is_older = is_older or digest(mine) in record.earlier or record.state == "backfilling"
+        mine, allowed = facts[name], _designs_of_programs(record)
+        if not any(are_compatible(mine, each) for each in allowed):
+            found += mismatches(allowed[-1], mine)
+            is_older = is_older or digest(mine) in record.earlier or record.state == "backfilling"
     if found:
         raise DesignMismatch(design, found, is_older=is_older)
+
+
+def _designs_of_programs(record: DataDesign) -> list[Facts]:
+    """The designs that programs may have now: the one that is applied, and the earlier one until it is backfilled."""
+    return [record.wanted] if record.state == "backfilling" else [record.wanted, record.facts]
 
 
 def mismatches(recorded: Facts, mine: Facts) -> list[str]:
