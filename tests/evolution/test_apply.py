@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ import msgspec
 import pytest
 
 from partita import (
+    ConfigurationError,
     DesignMismatch,
     MigrationBlocked,
     NotFound,
@@ -258,3 +260,44 @@ def test_deleted_item_never_comes_back() -> None:
         apply_design(Store(Deleting(), new.design))
         db = Store(backend, new.design)
         assert len(list(db.scan(new.order))) == left["CUSTOMER#c0"]
+
+
+class AnsweringBackend:
+    """A backend beside which something is done once, before the n-th request is sent."""
+
+    def __init__(self, backend: Any, requests: int, action: Callable[[], None]) -> None:
+        self._backend = backend
+        self._left = requests
+        self._action = action
+
+    def call(self, request: Any) -> Any:
+        self._left -= 1
+        if self._left == -1:
+            self._action()
+        return self._backend.call(request)
+
+
+def test_a_design_is_applied_by_one_run_at_a_time_and_no_record_of_it_is_lost() -> None:
+    """Another run may begin or roll back between any two requests: one of both is a MigrationBlocked, or has ended."""
+    old, new = first(), second()
+    outcomes = set()
+    for requests in range(0, 60, 3):
+        for other in (apply_design, roll_back):
+            with connect("memory:") as backend:
+                filled(Store(backend, old.design), old, 2, 2)
+
+                def act(run: Any = other, at: Any = backend) -> None:
+                    try:
+                        run(Store(at, new.design))
+                        outcomes.add((run.__name__, "done"))
+                    except (MigrationBlocked, ConfigurationError) as error:
+                        outcomes.add((run.__name__, type(error).__name__))
+
+                with suppress(MigrationBlocked):
+                    apply_design(Store(AnsweringBackend(backend, requests, act), new.design))
+                apply_design(Store(backend, new.design))
+                assert stored(Store(backend, new.design)) == built_from_nothing(Store(backend, new.design), new)
+                assert not plan_migration(Store(backend, new.design)).has_work
+    assert ("apply_design", "MigrationBlocked") in outcomes
+    assert ("roll_back", "done") in outcomes
+    assert ("roll_back", "ConfigurationError") in outcomes

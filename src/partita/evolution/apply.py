@@ -13,14 +13,15 @@ Until the design is public, `roll_back` makes the earlier one the design of the 
 
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
-from partita.design.conditions import F
+from partita.design.conditions import Condition, F
 from partita.design.tables import Table
-from partita.errors import ConditionFailed, ConfigurationError, MigrationBlocked
+from partita.errors import AlreadyExists, ConditionFailed, ConfigurationError, MigrationBlocked, NotFound, PartitaError
 from partita.evolution.counter_results import CounterTotals, set_counters
 from partita.evolution.evolution_store import evolution_store
 from partita.evolution.guards import OrphanedGuards, unique_values
@@ -101,15 +102,22 @@ def count_again(db: Store, counters: list[str], items_per_second: float | None =
 def roll_back(db: Store) -> None:
     """Makes the design before an unfinished application the design of the data again; what was added stays unused."""
     application = _Application(db, lambda _: None, None, 0, 0, [])
-    for name, record in application.read().records.items():
-        if record.state == "public" and record.target is None:
-            continue
+    records = application.read().records
+    for name, record in records.items():
         if record.state == "cleaning":
             raise ConfigurationError(f"table {name}: the new design is public already; apply the earlier one instead")
-        with application.records.change(data_design(name)) as draft:
-            draft.state, draft.target, draft.runner, draft.runner_until = "public", None, "", None
-            draft.number = record.number + 1
-            draft.counting = []
+    unfinished = {name: each for name, each in records.items() if each.state != "public" or each.target is not None}
+    try:
+        with application.records.transaction() as transaction:
+            for name, record in unfinished.items():
+                draft = transaction.change(data_design(name), when=F.number == record.number)
+                draft.state, draft.target, draft.runner, draft.runner_until = "public", None, "", None
+                draft.number = record.number + 1
+                draft.counting = []
+    except ConditionFailed:
+        raise MigrationBlocked(
+            application.db.design.name, ["the application goes on meanwhile: stop it, then roll it back"]
+        ) from None
 
 
 class _Application:
@@ -132,8 +140,9 @@ class _Application:
         self._patience = patience
         self._table_patience = table_patience
         self._counting = counting
-        self._runner = this_process()
+        self._runner = f"{this_process()} {secrets.token_hex(4)}"
         self._number = 0
+        self._has_begun = False
         self._renewed_at: datetime | None = None
         self._items = 0
         self._programs = ObservedPrograms(self.db, design_facts(self.db))  # all waits of a run know what it has seen
@@ -146,6 +155,22 @@ class _Application:
         return target_of(self.db, self.db.run_flow(fetch_designs(self.db.context, names)))
 
     def run(self) -> ApplyResult:
+        _RUNNING.add(self._runner)
+        try:
+            return self._run()
+        except BaseException:
+            self._give_up()
+            raise
+        finally:
+            _RUNNING.discard(self._runner)
+
+    def _give_up(self) -> None:
+        """Lets the next run begin at once, if this one has begun; its lease would end by itself."""
+        if self._has_begun:
+            with suppress(PartitaError, OSError):
+                self._set(self.read(), runner_until=None)
+
+    def _run(self) -> ApplyResult:
         self.db.run_flow(create_record_table(self.db.context))
         target = self.read()
         if target.blocked:
@@ -155,6 +180,7 @@ class _Application:
         self.result.tables += change_tables(self.db, TableWait(self._report, self._table_patience))
         self._check_items(target)
         target = self._begin(target)
+        self._has_begun = True
         if next(iter(target.records.values())).state != "cleaning":
             self._backfill(target)
         self._clean()
@@ -180,13 +206,11 @@ class _Application:
             self._check_free(each, target)
         under_way = [each for each in target.records.values() if each.state != "public"]
         if under_way and len(under_way) == len(target.facts):
-            self._number = max(each.number for each in under_way)
-            self._set(target, runner=self._runner, runner_until=self.db.now() + LEASE)
-            return self.read()
+            return self._taken_over(target)
         counting = self._counting or [f"{each.parent.name}.{each.attribute.name}" for each in target.new_counters]
         self._number = max((each.number for each in target.records.values()), default=0) + 1
         build = secrets.token_hex(4)
-        with self.records.transaction() as transaction:
+        with self._transaction() as transaction:
             for name, facts in target.facts.items():
                 record = target.records.get(name)
                 fields: dict[str, Any] = {
@@ -207,22 +231,47 @@ class _Application:
                         setattr(draft, field, value)
         return self.read()
 
+    def _taken_over(self, target: Target) -> Target:
+        self._number = max(each.number for each in target.records.values())
+        with self._transaction() as transaction:
+            for name, record in target.records.items():
+                as_read = (F.number == record.number) & (F.runner == record.runner)
+                draft = transaction.change(data_design(name), when=as_read)
+                draft.runner, draft.runner_until = self._runner, self.db.now() + LEASE
+        return self.read()
+
     def _check_free(self, record: DataDesign, target: Target) -> None:
         until = record.runner_until
-        is_held = until is not None and until > self.db.now()
-        if is_held and record.runner != self._runner and not is_dead(record.runner):
-            raise MigrationBlocked(self.db.design.name, [f"{record.runner} is applying a design to {record.table}"])
+        if until is not None and until > self.db.now() and _may_run(record.runner):
+            raise MigrationBlocked(
+                self.db.design.name, [f"{_words_of_runner(record.runner)} is applying a design to {record.table}"]
+            )
         if record.target is not None and dict(record.target) != dict(target.facts[record.table]):
             raise MigrationBlocked(
                 self.db.design.name,
                 [f"another design was being applied to {record.table}; finish it, or roll it back with --rollback"],
             )
 
+    @contextmanager
+    def _transaction(self) -> Iterator[Any]:
+        """Writes of the records together; MigrationBlocked where they have changed."""
+        try:
+            with self.records.transaction() as transaction:
+                yield transaction
+        except (ConditionFailed, AlreadyExists, NotFound):
+            raise MigrationBlocked(
+                self.db.design.name, ["another process has taken over, or rolled it back meanwhile"]
+            ) from None
+
+    @property
+    def _is_ours(self) -> Condition:
+        return (F.number == self._number) & (F.runner == self._runner)
+
     def _set(self, target: Target, **fields: Any) -> None:
         """Changes the records of all tables together, if this run still has them."""
-        with self.records.transaction() as transaction:
+        with self._transaction() as transaction:
             for name in target.facts:
-                draft = transaction.change(data_design(name), when=F.number == self._number)
+                draft = transaction.change(data_design(name), when=self._is_ours)
                 for field, value in fields.items():
                     setattr(draft, field, value)
         self._number = fields.get("number", self._number)
@@ -233,10 +282,7 @@ class _Application:
         if self._renewed_at is not None and self._renewed_at <= now < self._renewed_at + LEASE / 3:
             return
         self._renewed_at = now
-        try:
-            self._set(target, runner=self._runner, runner_until=now + LEASE)
-        except ConditionFailed:
-            raise MigrationBlocked(self.db.design.name, ["another process has taken over"]) from None
+        self._set(target, runner_until=now + LEASE)
 
     def _wait(self, target: Target, what: str) -> None:
         """Waits for the programs; MigrationBlocked where some are still in the way."""
@@ -332,9 +378,9 @@ class _Application:
         return sorted(wrong)
 
     def _publish(self, target: Target) -> None:
-        with self.records.transaction() as transaction:
+        with self._transaction() as transaction:
             for name, record in target.records.items():
-                draft = transaction.change(data_design(name), when=F.number == self._number)
+                draft = transaction.change(data_design(name), when=self._is_ours)
                 draft.state, draft.number = "cleaning", self._number + 1
                 draft.facts, draft.target = dict(target.facts[name]), None
                 draft.counting = []
@@ -389,6 +435,22 @@ class _Application:
 
     def _report(self, phase: str, written: int = 0) -> None:
         self._progress(Progress(phase, self._items, written))
+
+
+_RUNNING: set[str] = set()
+"""The runs of this process."""
+
+
+def _may_run(runner: str) -> bool:
+    """Whether a recorded run may still go on: one of this process has ended with its call, another with its process."""
+    process = runner.partition(" ")[0]
+    is_here = bool(process) and process == this_process()
+    return runner in _RUNNING if is_here else not is_dead(process)
+
+
+def _words_of_runner(runner: str) -> str:
+    process = runner.partition(" ")[0].split("/")
+    return f"process {process[-2]}" if len(process) > 1 else "another process"
 
 
 def _build(target: Target) -> CounterBuild | None:
