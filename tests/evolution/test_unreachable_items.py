@@ -1,13 +1,30 @@
 """A design whose programs could not read what those of the earlier one have stored is not applied."""
 
 import re
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita import Design, Entity, MigrationBlocked, Store, Table, Was, connect, prove
+from partita import (
+    CountOf,
+    Design,
+    DesignError,
+    DesignMismatch,
+    Entity,
+    Index,
+    Keys,
+    MigrationBlocked,
+    Store,
+    Table,
+    Was,
+    connect,
+    get,
+    prove,
+)
 from partita.design.entities import EntityMeta
 from partita.dynamodb.backend import Backend
 from partita.dynamodb.requests import PutItem, Scan
@@ -151,6 +168,98 @@ def test_table_with_another_key_is_reported_and_not_read() -> None:
         assert diagnose(db).findings["tables"] == [f"books: {sentence}"]
         with pytest.raises(MigrationBlocked, match="another key"):
             apply_design(db)
+
+
+def logs(separator: str, key: str, *old_keys: str, indexed: bool = False) -> tuple[Design, Any]:
+    """A design of hosts in a table with a separator, and its entity."""
+    table = Table("logs", "PK", separator=separator, indexes=(Index("ByName", "GSI1PK"),) if indexed else ())
+    body: dict[str, Any] = {"__annotations__": {"host": str, "name": str}}
+    body |= {"by_name": Keys("ByName", "{name}")} if indexed else {}
+    made: Any = EntityMeta("Log", (Entity,), body, table=table, key=key, old_keys=[(each,) for each in old_keys])
+    return prove("logs", table), made
+
+
+HOSTS = ("ab", "a#b", "a|b", "a/b", "a $b")
+
+
+@pytest.mark.parametrize(("old", "new"), [("#", "|"), ("|", "#"), ("|", "/")])
+@pytest.mark.parametrize("template", ["{host}", "H_{host}", "H{separator}{host}"])
+@pytest.mark.parametrize("part", [None, "{host}", "{host:plain}"])
+def test_texts_under_another_separator_are_moved_or_block(
+    old: str, new: str, template: str, part: str | None, tmp_path: Path
+) -> None:
+    """They are escaped otherwise, so the keys of some are others, though the design has the same template."""
+    file = str(tmp_path / "logs.db")
+    before, after = (template.replace("{separator}", each) for each in (old, new))
+    design, log = logs(old, before)
+    with connect(file, design) as db:
+        db.create_tables()
+        for host in HOSTS:
+            db.create(log(host=host, name="x"))
+    try:
+        changed, log = logs(new, after, *([] if part is None else [before.replace("{host}", part)]))
+    except DesignError:
+        return  # an earlier key that is no other than the new one
+    with pytest.raises(DesignMismatch, match="separator"):
+        connect(file, changed)
+    with connect(file) as backend:
+        blocked = bool(plan_migration(Store(backend, changed)).blocked)
+        with pytest.raises(MigrationBlocked, match="with :plain parts") if blocked else nullcontext():
+            apply_design(Store(backend, changed))
+    if not blocked:
+        with connect(file, changed) as db:
+            assert [host for host in HOSTS if db.get(get(log, host)) is None] == []
+
+
+def test_texts_of_index_keys_under_another_separator_are_written_again() -> None:
+    with connect("memory:") as backend:
+        design, log = logs("#", "{host}", indexed=True)
+        db = Store(backend, design)
+        db.create_tables()
+        db.create(log(host="x", name="a#b"))
+        changed, log = logs("|", "{host}", indexed=True)
+        apply_design(Store(backend, changed))
+        assert [each.host for each in Store(backend, changed)(log.by_name.query("a#b"))] == ["x"]
+
+
+def mall(*, is_split: bool) -> tuple[Design, Any, Any]:
+    old, new = Table("mall", "PK", "SK"), Table("sales", "PK", "SK")
+
+    class Order(Entity, table=new if is_split else old, key=("BUYER#{buyer}", "ORDER#{order}")):
+        buyer: str
+        order: str
+
+    class Buyer(Entity, table=old, key=("BUYER#{buyer}", "BUYER")):
+        buyer: str
+        orders: Annotated[int, CountOf(Order)] = 0
+
+    return prove("mall", old, *([new] if is_split else [])), Order, Buyer
+
+
+def test_entity_in_another_table_is_not_lost(tmp_path: Path) -> None:
+    file = str(tmp_path / "mall.db")
+    design, order, buyer = mall(is_split=False)
+    with connect(file, design) as db:
+        db.create_tables()
+        db.create(buyer(buyer="ann"))
+        db.create(order(buyer="ann", order="1"))
+    split, moved, _ = mall(is_split=True)
+    sentence = "1 items of Order are in table mall, and the design has it in table sales: copy and delete them"
+    for _ in range(2):  # before and after the new table exists
+        with pytest.raises(DesignMismatch, match="Order was in table mall, is in table sales"):
+            connect(file, split)
+        with connect(file) as backend:
+            assert sentence in plan_migration(Store(backend, split)).blocked[0]
+            with pytest.raises(MigrationBlocked, match=sentence):
+                apply_design(Store(backend, split))
+            with pytest.raises(DesignMismatch, match="is in table sales"):
+                Store(backend, split).create_tables()
+    with connect(file, design) as db:
+        db.delete(get(order, "ann", "1"))
+    with connect(file) as backend:
+        apply_design(Store(backend, split))
+    with connect(file, split) as db:
+        db.create(moved(buyer="ann", order="2"))
 
 
 @given(st.text("ab#", max_size=12), st.lists(st.text("ab#", max_size=3), min_size=1, max_size=4))

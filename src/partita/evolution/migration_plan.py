@@ -181,6 +181,8 @@ def _effects(target: Target) -> Iterator[str]:
     differences = target.differences
     if any(each.fact.endswith(" key") and each.old and each.new for each in differences):
         yield "programs of the earlier design do not find items under new keys: stop them before you apply"
+    for moved in target.moved_entities:
+        yield f"programs of the earlier design miss what is written to table {moved.table}: {moved.entity}"
     held = sorted({name for each in differences for name in written_otherwise(target.design, each)})
     if held:
         yield (

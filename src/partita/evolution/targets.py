@@ -7,7 +7,13 @@ import msgspec
 from partita.evolution.evolution_store import EvolutionStore
 from partita.evolution.pages import Removed, attributes_in
 from partita.plan.design import Counter, Design
-from partita.plan.design_differences import FactDifference, fact_differences, skipped_releases
+from partita.plan.design_differences import (
+    FactDifference,
+    MovedEntity,
+    fact_differences,
+    moved_entities,
+    skipped_releases,
+)
 from partita.plan.fingerprint import Facts, table_facts
 from partita.store.design_records import DataDesign
 
@@ -29,6 +35,11 @@ class Target(msgspec.Struct, frozen=True):
         """The differences between the recorded design and this one."""
         found = [fact_differences(each.facts, self.facts[name]) for name, each in self.records.items()]
         return [difference for several in found for difference in several]
+
+    @property
+    def moved_entities(self) -> list[MovedEntity]:
+        """The entities that the design has in another table."""
+        return list(moved_entities({name: each.facts for name, each in self.records.items()}, self.facts))
 
     @property
     def blocked(self) -> list[str]:

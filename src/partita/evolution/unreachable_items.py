@@ -1,7 +1,8 @@
 """Items that programs of the earlier design read and those of the new one could not.
 
-They are under an earlier key that is not among the entity's `old_keys`, or have attributes in a form that nothing
-converts. A design with such items is not applied: its programs would work as if the items did not exist.
+They are under an earlier key that is not among the entity's `old_keys`, in a table that the entity has left, or have
+attributes in a form that nothing converts. A design with such items is not applied: its programs would work as if the
+items did not exist.
 """
 
 import re
@@ -11,21 +12,26 @@ import msgspec
 
 from partita.evolution.pages import PageItem
 from partita.evolution.targets import Target
-from partita.plan.design_differences import entities_in, fact_differences, lacks
-from partita.plan.fingerprint import keys_text
+from partita.plan.design_differences import MovedEntity, entities_in, fact_differences, lacks
+from partita.plan.fingerprint import keys_text, separators_in
 
 _PARTS = re.compile(r"\{[^{}]*\}")
 _FORMS = re.compile(r" \([^()]*: .*\)$")
 
 
 class _EarlierKey(msgspec.Struct, frozen=True):
-    """The earlier key of an entity, as the facts say it, and the constants in the text of each of its attributes."""
+    """The earlier key of an entity, as the facts say it, and the constants in the text of each of its attributes.
 
-    entity: str
-    text: str
+    `reason` says of the items of a table under such a key what they are and what to do.
+    """
+
+    table: str
     attributes: tuple[tuple[str, list[str]], ...]
+    reason: str
 
     def matches(self, each: PageItem) -> bool:
+        if each.table.name != self.table:
+            return False
         texts = {name: str(next(iter(value.values()))) for name, value in each.key.items()}
         return texts.keys() == dict(self.attributes).keys() and all(
             has_constants(texts[name], constants) for name, constants in self.attributes
@@ -60,10 +66,7 @@ class UnreachableItems:
         if each.is_guard or each.is_expired:
             return None
         if each.model is None:
-            key = next((key for key in self._keys if key.matches(each)), None)
-            if key is None:
-                return None
-            return f"are under the earlier key of {key.entity}, {key.text}: name it in old_keys, so that they are moved"
+            return next((key.reason for key in self._keys if key.matches(each)), None)
         if each.error and each.model.name in self._entities:
             return (
                 f"of {each.model.name} cannot be read any more ({each.error}): give the attribute a default, "
@@ -75,13 +78,30 @@ class UnreachableItems:
 def _earlier_keys(target: Target) -> Iterator[_EarlierKey]:
     """The keys of entities that have another one now, under which they are not looked up."""
     models = {model.name: model for model in target.design.models}
+    tables = {actual: declared for declared, actual in target.names.items()}
+    for moved in target.moved_entities:
+        key = target.records[moved.old_table].facts[f"{moved.entity} key"]
+        yield _EarlierKey(tables[moved.old_table], tuple(_constants(key)), _words_of_move(moved))
     for name, record in target.records.items():
         for each in fact_differences(record.facts, target.facts[name]):
             entity, _, rest = each.fact.partition(" ")
             if rest != "key" or each.old is None or each.new is None or entity not in models:
                 continue
             if each.old not in map(keys_text, models[entity].old_keys):
-                yield _EarlierKey(entity, each.old, tuple(_constants(each.old)))
+                words = _words_of_key(entity, each.old, each.new)
+                yield _EarlierKey(tables[name], tuple(_constants(each.old)), words)
+
+
+def _words_of_move(moved: MovedEntity) -> str:
+    return (
+        f"of {moved.entity} are in table {moved.old_table}, and the design has it in table {moved.table}: copy and "
+        'delete them with a release that has an entity of another name there, as in "Split a table" of the guide'
+    )
+
+
+def _words_of_key(entity: str, old: str, new: str) -> str:
+    plain = ", with :plain parts for its separator" if separators_in(old) != separators_in(new) else ""
+    return f"are under the earlier key of {entity}, {old}: name it in old_keys{plain}, so that they are moved"
 
 
 def _constants(key: str) -> Iterator[tuple[str, list[str]]]:

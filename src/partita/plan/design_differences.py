@@ -4,7 +4,7 @@ A difference `needs_work` where data of the old design gives wrong answers with 
 counter was never counted. Others are only mentioned: an attribute that may be missing, an index that is no longer used.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -40,6 +40,26 @@ def lacks(old: Facts, new: Facts) -> list[FactDifference]:
 def entities_in(facts: Facts) -> set[str]:
     """The names of the entities of a fingerprint."""
     return {fact.removesuffix(" key") for fact in facts if fact.endswith(" key") and fact != "table key"}
+
+
+class MovedEntity(msgspec.Struct, frozen=True):
+    """An entity that the data has in a table in which a design has it no longer, but in another one."""
+
+    entity: str
+    old_table: str
+    table: str
+
+    def __str__(self) -> str:
+        return f"{self.entity} was in table {self.old_table}, is in table {self.table}"
+
+
+def moved_entities(old: Mapping[str, Facts], new: Mapping[str, Facts]) -> Iterator[MovedEntity]:
+    """Those between the designs of some tables: each table by itself would only have an entity more, or less."""
+    places = {entity: name for name, facts in new.items() for entity in sorted(entities_in(facts))}
+    for name, facts in old.items():
+        for entity in sorted(entities_in(facts) - entities_in(new.get(name, facts))):
+            if entity in places:
+                yield MovedEntity(entity, name, places[entity])
 
 
 def _differences(old: Facts, new: Facts) -> Iterator[FactDifference]:

@@ -10,6 +10,7 @@ of patterns, limits and transitions are not among them: they say nothing about s
 """
 
 import enum
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -24,7 +25,7 @@ from partita.design.key_parts import KeyPart, TextPart
 from partita.design.markers import SumOf
 from partita.design.migrations import Migration
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
-from partita.design.separators import Separator
+from partita.design.separators import HASH, Separator
 from partita.design.tables import Index, Table
 from partita.plan.design import Counter, Design
 from partita.plan.proof.tables import key_types
@@ -118,9 +119,19 @@ def keys_text(keys: EntityKeys) -> str:
 def _key_text(key: KeyAttribute) -> str:
     if key.template is None:
         return f"{key.name} as it is"
-    forms = [f"{part.field}: {form_text(part.form)}" for part in key.template.parts if type(part.form) is not TextPart]
+    forms = [f"{part.field}: {form_text(part.form)}" for part in key.template.parts if not _is_plain(part.form)]
     source = f"{key.name} = {key.template.source}"
     return f"{source} ({'; '.join(forms)})" if forms else source
+
+
+def _is_plain(form: KeyPart | None) -> bool:
+    """Whether a part is text as most keys have it; what it escapes depends on the separator."""
+    return type(form) is TextPart and form.separator == HASH
+
+
+def separators_in(keys: str) -> set[str]:
+    """The separators of text in keys as the facts say them, other than `#`."""
+    return set(re.findall(r"separator '(.)'", keys))
 
 
 def form_text(form: KeyPart | None) -> str:
@@ -129,9 +140,11 @@ def form_text(form: KeyPart | None) -> str:
     whole: Any = form
     for field in msgspec.structs.fields(whole):
         value = getattr(form, field.name)
-        if value == field.default or isinstance(value, Separator):
+        if value == field.default:
             continue
-        if isinstance(value, KeyPart):
+        if isinstance(value, Separator):
+            words.append(f"separator '{value.character}'")
+        elif isinstance(value, KeyPart):
             words.append(form_text(value))
         elif isinstance(value, type) and issubclass(value, enum.Enum):
             words.append(" < ".join(str(each.value) for each in value) if words[0] == "rankedenum" else "")

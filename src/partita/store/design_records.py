@@ -22,7 +22,7 @@ from partita.design.tables import Table
 from partita.dynamodb.exceptions import DynamoDBError, ResourceInUseException
 from partita.errors import DesignMismatch, TableNotFound
 from partita.plan.design import Design
-from partita.plan.design_differences import fact_differences, lacks
+from partita.plan.design_differences import fact_differences, lacks, moved_entities
 from partita.plan.fingerprint import Facts, digest, table_facts
 from partita.plan.proof.prove import prove
 from partita.plan.table_definitions import create_table
@@ -182,8 +182,16 @@ def check_records(design: str, facts: Mapping[str, Facts], records: Mapping[str,
         if not any(are_compatible(mine, each) for each in allowed):
             found += mismatches(allowed[-1], mine)
             is_older = is_older or digest(mine) in record.earlier or record.state == "backfilling"
+    found += _moves(facts, records)
     if found:
         raise DesignMismatch(design, found, is_older=is_older)
+
+
+def _moves(facts: Mapping[str, Facts], records: Mapping[str, DataDesign]) -> list[str]:
+    """The entities that a program has in another table than every design that programs may have now, in words."""
+    in_use = [{name: _designs_of_programs(each)[at] for name, each in records.items()} for at in (0, -1)]
+    moves = [[str(moved) for moved in moved_entities(each, facts)] for each in in_use]
+    return min(moves, key=len)
 
 
 def _designs_of_programs(record: DataDesign) -> list[Facts]:
@@ -199,6 +207,6 @@ def mismatches(recorded: Facts, mine: Facts) -> list[str]:
 
 def check_recorded_design(context: StoreContext, design: Design, of: Table) -> Flow[None]:
     """A DesignMismatch where the data of an existing table is recorded with a design that does not fit."""
-    name = context.table_name(of.name)
-    records = yield from fetch_designs(context, [name])
-    check_records(design.name, {name: table_facts(design, of)}, records)
+    records = yield from fetch_designs(context, [context.table_name(of.name)])
+    facts = {context.table_name(each.name): table_facts(design, each) for each in design.tables}
+    check_records(design.name, facts, records)
