@@ -360,6 +360,55 @@ def test_history_is_trimmed_to_its_window(anywhere: Bench) -> None:
     assert values(anywhere, "notes") == {"person": 59}
 
 
+def test_longer_window_grows_from_the_end_of_the_shorter_one(anywhere: Bench) -> None:
+    """The images before it are gone, or may be at any moment."""
+    anywhere.table("notes", "pk:S")
+    enable(anywhere, days=1)
+    for hour in range(72):
+        anywhere.put("notes", pk="a", v=hour)
+        anywhere.clock.now += 3600
+        anywhere.settle()
+    earliest = int(anywhere.clock.now - DAY)
+    assert enable(anywhere, days=35)["EarliestRestorableDateTime"] == earliest
+    assert restored(anywhere, "copy", earliest) == {"a": 48}
+    refused = anywhere.error(
+        "RestoreTableToPointInTime", SourceTableName="notes", TargetTableName="early", RestoreDateTime=earliest - 1
+    )
+    assert refused.startswith("InvalidRestoreTimeException")
+    enable(anywhere, days=1)
+    assert enable(anywhere, days=35)["EarliestRestorableDateTime"] == earliest
+
+
+def test_window_does_not_reach_what_a_clock_that_was_set_forwards_has_dropped(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S")
+    enable(anywhere)
+    start = anywhere.clock.now
+    for day in range(5):
+        anywhere.clock.now = start + day * DAY
+        anywhere.put("notes", pk="a", v=day)
+    anywhere.clock.now = start + 60 * DAY
+    anywhere.settle()
+    anywhere.clock.now = start + 6 * DAY
+    assert history_rows(anywhere) == (0, 0)
+    assert window(anywhere)["EarliestRestorableDateTime"] == int(start + 4 * DAY)
+    assert restored(anywhere, "copy", int(start + 4 * DAY)) == {"a": 4}
+
+
+def test_clock_that_was_wrong_for_a_moment_does_not_make_the_window_longer(anywhere: Bench) -> None:
+    """A machine without a clock of its own starts in 1970."""
+    anywhere.table("notes", "pk:S")
+    anywhere.put("notes", pk="a", v=1)
+    start = anywhere.clock.now
+    anywhere.clock.now = start + 3 * DAY
+    enable(anywhere)
+    anywhere.clock.now = 100.0
+    anywhere.settle()
+    assert window(anywhere)["EarliestRestorableDateTime"] == 100
+    anywhere.clock.now = start + 4 * DAY
+    anywhere.settle()
+    assert window(anywhere)["EarliestRestorableDateTime"] == int(start + 3 * DAY)
+
+
 @pytest.mark.parametrize("jump", [40 * DAY, -40 * DAY])
 def test_purge_leaves_no_image_behind_the_window_whatever_the_clock_did(anywhere: Bench, jump: float) -> None:
     anywhere.table("notes", "pk:S")

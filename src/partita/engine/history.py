@@ -15,6 +15,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from msgspec.structs import replace
+
 from partita.dynamodb.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS
 from partita.engine.change_log import (
     NUMBER_BYTES,
@@ -101,7 +103,7 @@ def window(record: TableRecord, now: float) -> tuple[int, int]:
     """
     assert record.recovery is not None
     latest = int(now)
-    return min(latest, max(int(record.recovery.since), math.ceil(now - record.recovery.days * DAY))), latest
+    return min(latest, max(int(record.recovery.beginning(now)), math.ceil(now - record.recovery.days * DAY))), latest
 
 
 def is_due(reader: Reader, table: StoredTable, now: float) -> bool:
@@ -131,7 +133,16 @@ def archive(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
     outdated = _outdated_blocks(txn, record, now)
     writes.extend(Write(recovery.history, key, row, None) for key, row in outdated)
     txn.apply(writes)
+    if outdated:
+        cut = recovery.cut(_end_of_block(table, outdated[-1][1]))
+        context.write_catalog.save(txn, replace(record, recovery=cut), record)
     return bool(writes)
+
+
+def _end_of_block(table: StoredTable, block: Row) -> float:
+    """The time of the newest change in a block."""
+    *_, (_, newest) = read_block(block.value)
+    return decode_undo(table, newest).at
 
 
 def _keep(record: TableRecord) -> float:

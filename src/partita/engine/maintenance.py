@@ -277,7 +277,7 @@ def _trimmed(reader: Reader, table: StoredTable, now: float) -> _Trimmed:
         record,
         streams=[each for each in _dated(record.streams, now) if not _has_ended(each, now)],
         log_marks=moved_marks(record, last_number(reader, table), now, marks_from),
-        recovery=replace(recovery, since=min(recovery.since, now)) if recovery else None,
+        recovery=recovery.with_clock(now) if recovery else None,
     )
     return _Trimmed(old, after)
 

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from partita.dynamodb.canonical import checked_value
 from partita.dynamodb.exceptions import INVALID, ValidationException
@@ -61,13 +62,28 @@ class LogMark(msgspec.Struct, frozen=True, array_like=True):
 class RecoveryRecord(msgspec.Struct, kw_only=True, frozen=True):
     """Point-in-time recovery of a table: since when, for how many days, and the space of its compressed history.
 
-    `by_item` is the space of the index of the history; None in records of versions that had none.
+    The history is complete from `since` on. That lies in the future where the clock was set back: until the clock gets
+    there, the history counts from `set_back` on. `by_item` is the space of the index of the history; None in records of
+    versions that had none.
     """
 
     since: float
     days: int
     history: str
     by_item: str | None = None
+    set_back: float | None = None
+
+    def beginning(self, now: float) -> float:
+        """The moment from which on the history is complete."""
+        return self.since if self.since <= now or self.set_back is None else self.set_back
+
+    def with_clock(self, now: float) -> "RecoveryRecord":
+        """The record after a look at the clock."""
+        return self if self.since <= now or self.set_back is not None else replace(self, set_back=now)
+
+    def cut(self, moment: float) -> "RecoveryRecord":
+        """The record of a history that is not complete before a moment any more."""
+        return replace(self, since=max(self.since, moment), set_back=max(self.set_back or moment, moment))
 
 
 class SnapshotRecord(msgspec.Struct, kw_only=True, frozen=True):

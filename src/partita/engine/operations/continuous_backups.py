@@ -17,7 +17,7 @@ from partita.dynamodb.shapes import (
 from partita.engine.catalog import name_of
 from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
-from partita.engine.history import window
+from partita.engine.history import DAY, window
 from partita.engine.schema import RecoveryRecord, StoredTable, TableRecord
 from partita.storage.contract import StorageTransaction
 
@@ -64,13 +64,15 @@ def _table(context: EngineContext, name: str | None) -> StoredTable:
 def _enabled(
     context: EngineContext, txn: StorageTransaction, record: TableRecord, wanted: PointInTimeRecoverySpecification
 ) -> TableRecord:
-    """The record with recovery; a window that is open already keeps its beginning."""
+    """The record with recovery; a window that is open keeps its beginning, and a longer one grows from there."""
+    now = context.clock()
     if record.recovery is not None:
         days = wanted.recovery_period_in_days or record.recovery.days
-        return replace(record, recovery=replace(record.recovery, days=days))
+        cut = record.recovery.cut(now - record.recovery.days * DAY) if days > record.recovery.days else record.recovery
+        return replace(record, recovery=replace(cut, days=days))
     history, by_item = context.write_catalog.new_spaces(txn, 2)
     days = wanted.recovery_period_in_days or MAX_DAYS
-    enabled = RecoveryRecord(since=context.clock(), days=days, history=history, by_item=by_item)
+    enabled = RecoveryRecord(since=now, days=days, history=history, by_item=by_item)
     return replace(record, recovery=enabled)
 
 

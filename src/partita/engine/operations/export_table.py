@@ -108,13 +108,13 @@ def _second(table: StoredTable, now: float, wanted: float | None) -> float:
     earliest, latest = window(table.record, now)
     if not earliest <= int(wanted) <= latest:
         raise InvalidExportTimeException("Export Time is invalid")
-    return _from_enabling(table, wanted)
+    return _from_enabling(table, wanted, now)
 
 
-def _from_enabling(table: StoredTable, second: float) -> float:
+def _from_enabling(table: StoredTable, second: float, now: float) -> float:
     """A second of the window; the first one means the moment when recovery was enabled."""
     assert table.record.recovery is not None
-    return max(int(second), table.record.recovery.since)
+    return max(int(second), table.record.recovery.beginning(now))
 
 
 def _export_window(table: StoredTable, now: float, spec: IncrementalExportSpecification) -> tuple[float, float]:
@@ -127,7 +127,7 @@ def _export_window(table: StoredTable, now: float, spec: IncrementalExportSpecif
         raise InvalidExportTimeException("Export period is invalid: it is outside of the recovery window")
     if not MIN_WINDOW <= until - int(since) <= MAX_WINDOW:
         raise InvalidExportTimeException("Difference between export period must be between 15 minutes and 24 hours")
-    return _from_enabling(table, since), until
+    return _from_enabling(table, since, now), until
 
 
 def describe_export(context: EngineContext, request: DescribeExport) -> ExportOutput:

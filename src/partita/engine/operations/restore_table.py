@@ -91,7 +91,7 @@ def _target_time(context: EngineContext, request: RestoreTableToPointInTime, sou
     earliest, latest = window(source, now)
     if earliest <= second <= latest:
         assert source.recovery is not None
-        return max(second, source.recovery.since)  # the first second means the moment of enabling
+        return max(second, source.recovery.beginning(now))  # the first second means the moment of enabling
     reachable = f"from {_text(earliest)} to {_text(latest)}"
     raise InvalidRestoreTimeException(
         "An invalid restore time was specified. RestoreDateTime must be between EarliestRestorableDateTime and "
