@@ -1,12 +1,15 @@
 """A database file whose SQLite connections fail on demand, as a disk does."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import apsw
 
+from partita.errors import StorageError
 from partita.storage.sqlite import SqliteStorage
 from partita.storage.sqlite_connection import SqliteConnection
+from tests.engine.tables import Bench
 
 
 class Faults:
@@ -120,3 +123,30 @@ class _FaultyFile(apsw.VFSFile):
     def xTruncate(self, size: int) -> None:  # noqa: N802
         self._disk.meet("truncate")
         super().xTruncate(size)
+
+
+class Failing:
+    """Calls a function, but some of its calls fail, as with a disk that is full for a moment."""
+
+    def __init__(self, call: Callable[..., Any], error: Exception, failing: tuple[int, ...]) -> None:
+        self._call = call
+        self._error = error
+        self._failing = failing
+        self._calls = 0
+
+    def __call__(self, *arguments: Any) -> Any:
+        self._calls += 1
+        if self._calls in self._failing:
+            raise self._error
+        return self._call(*arguments)
+
+
+def settle_with_failures(bench: Bench) -> int:
+    """Runs the background work to its end, again after each error; returns their number."""
+    failures = 0
+    while True:
+        try:
+            if not bench.engine.maintenance.step():
+                return failures
+        except StorageError:
+            failures += 1

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from partita.engine import bulk_puts
+from partita.errors import StorageError
+from tests.engine.faulty_storage import Failing, settle_with_failures
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index, plain, problems_of
 from tests.engine.test_imports import json_lines, place, values
@@ -145,3 +147,14 @@ def test_missing_bucket_and_deleted_table_fail_the_operation(bench: Bench) -> No
     started = start(bench)
     bench.ok("DeleteTable", TableName="notes")
     assert ended(bench, started)["FailureCode"] == "TableNotFound"
+
+
+def test_full_disk_loses_no_records(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    place(bench, "in/a.json", json_lines([{"pk": f"{number}"} for number in range(45)]))
+    started = start(bench)
+    writer = bench.engine._writer
+    monkeypatch.setattr(writer, "run", Failing(writer.run, StorageError("disk full"), (2, 4)))
+    assert settle_with_failures(bench) == 2
+    done = ended(bench, started)
+    assert (done["BulkOperationStatus"], done["ProcessedItemCount"]) == ("COMPLETED", 45)
+    assert len(bench.rows("notes")) == 45

@@ -1,5 +1,6 @@
 """ImportTable: new tables from DynamoDB JSON, Ion and CSV; what is exported here loads here."""
 
+import errno
 import gzip
 import json
 from base64 import b64encode
@@ -15,9 +16,11 @@ from hypothesis import strategies as st
 
 from partita.dynamodb.canonical import checked_item
 from partita.dynamodb.exceptions import DynamoDBError
-from partita.engine import imports, index_fill
+from partita.engine import imports, index_fill, row_sorter
 from partita.engine.data_errors import UnreadableObject
 from partita.engine.ion_text import ion_line, read_ion
+from partita.errors import StorageError
+from tests.engine.faulty_storage import Failing, settle_with_failures
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index, plain, problems_of
 from tests.engine.test_recovery import enable
@@ -299,3 +302,25 @@ def test_every_item_is_the_same_in_ion(item: Json) -> None:
     (record,) = read_ion(BytesIO(ion_line({"Item": canonical})))
     assert isinstance(record, dict)
     assert checked_item(record["Item"])[0] == canonical
+
+
+@pytest.mark.parametrize("failing", ["database", "temporary files"])
+def test_full_disk_loses_no_records_of_an_import(bench: Bench, monkeypatch: pytest.MonkeyPatch, failing: str) -> None:
+    monkeypatch.setattr(imports, "READ_RECORDS", 20)
+    monkeypatch.setattr(index_fill, "ADDED_ROWS", 15)
+    monkeypatch.setattr(row_sorter.RowSorter.__init__, "__defaults__", (None, 3000))
+    items = [{"pk": f"{number:03}", "v": number} for number in range(100)]
+    place(bench, "in/a.json", json_lines(items[:60]))
+    place(bench, "in/b.json", json_lines(items[60:]))
+    body = {"S3BucketSource": {"S3Bucket": BUCKET, "S3KeyPrefix": "in/"}, "InputFormat": "DYNAMODB_JSON"}
+    started = bench.ok("ImportTable", **body, TableCreationParameters=creation())["ImportTableDescription"]
+    if failing == "database":
+        writer = bench.engine._writer
+        monkeypatch.setattr(writer, "run", Failing(writer.run, StorageError("disk full"), (1, 4, 8, 9)))
+    else:
+        error = OSError(errno.ENOSPC, "No space left on device")
+        monkeypatch.setattr(row_sorter, "pack_rows", Failing(row_sorter.pack_rows, error, (2, 5)))
+    assert settle_with_failures(bench) > 0
+    described = bench.ok("DescribeImport", ImportArn=started["ImportArn"])["ImportTableDescription"]
+    assert (described["ImportStatus"], described["ProcessedItemCount"]) == ("COMPLETED", 100)
+    assert values(bench) == {each["pk"]: plain(each) for each in items}

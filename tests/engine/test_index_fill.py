@@ -1,5 +1,6 @@
 """New tables get the rows of their indexes in sorted order: any number of rows, across restarts, once."""
 
+import errno
 from pathlib import Path
 from random import Random
 
@@ -7,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita.engine import index_fill
+from partita.engine import index_fill, row_sorter
 from partita.engine.row_sorter import RowSorter
+from partita.errors import StorageError
 from partita.storage.contract import Row
+from tests.engine.faulty_storage import Failing, settle_with_failures
 from tests.engine.tables import Bench, index, problems_of
 from tests.engine.test_backups import back_up
 
@@ -68,3 +71,27 @@ def test_two_engines_fill_a_table_once(filed: Bench, tmp_path: Path) -> None:
     assert len(filed.rows("copy", "byDay")) == 1
     other.engine.close()
     assert [each.name for each in tmp_path.iterdir() if each.name.endswith("-filling")] == []
+
+
+@pytest.mark.parametrize("failing", ["database", "temporary files"])
+def test_full_disk_loses_no_index_rows_of_a_restored_table(
+    anywhere: Bench, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    monkeypatch.setattr(index_fill, "SORTED_ROWS", 40)
+    monkeypatch.setattr(index_fill, "ADDED_ROWS", 30)
+    monkeypatch.setattr(index_fill, "RUN_BYTES", 5000)
+    anywhere.table("notes", "pk:S", index("byDay", "day:S time:N"), index("byTime", "time:N"))
+    for number in range(150):
+        anywhere.put("notes", pk=str(number), day="abc"[number % 3], time=number % 50)
+    arn = back_up(anywhere)
+    anywhere.settle()
+    anywhere.ok("RestoreTableFromBackup", BackupArn=arn, TargetTableName="copy")
+    if failing == "database":
+        writer = anywhere.engine._writer
+        monkeypatch.setattr(writer, "run", Failing(writer.run, StorageError("disk full"), (3, 6, 7, 9)))
+    else:
+        error = OSError(errno.ENOSPC, "No space left on device")
+        monkeypatch.setattr(row_sorter, "pack_rows", Failing(row_sorter.pack_rows, error, (2, 10, 20)))
+    assert settle_with_failures(anywhere) > 0
+    assert problems_of(anywhere.engine) == []
+    assert anywhere.rows("copy", "byDay") == anywhere.rows("notes", "byDay")

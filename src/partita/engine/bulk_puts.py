@@ -85,7 +85,7 @@ class BulkPut:
         try:
             if self._places is None or operation != self._expected:  # at the beginning, or another process went on
                 self._places = self._read(operation, self._objects(operation))
-            places = list(islice(self._places, PUT_RECORDS))
+            places, self._expected = list(islice(self._places, PUT_RECORDS)), None  # after an error they are read again
             self._expected = self._writer.run(lambda txn: self._put(txn, operation, places))
         except BucketMissing:
             return self._end("FAILED", ("S3NoSuchBucket", "The specified bucket does not exist"))

@@ -98,11 +98,23 @@ class TableImport:
             assert source is not None
             objects = self._context.buckets.objects(source.s3_bucket or "", source.s3_key_prefix)
             self._records = self._sorted(request, target, objects)
-        for _ in range(READ_RECORDS):
-            if next(self._records, None) is None:
-                self._is_read = True
-                break
+        is_last = False
+        try:
+            for _ in range(READ_RECORDS):
+                if next(self._records, None) is None:
+                    is_last = True
+                    break
+        except BaseException:
+            self._read_again()
+            raise
         self._writer.run(self._save_progress)
+        self._is_read = is_last  # once the counts are saved
+
+    def _read_again(self) -> None:
+        """Begins with the first record again, after an error in the middle of one, such as a full disk."""
+        self._sorter.close()
+        self._records = None
+        self._processed = self._errors = self._size = 0
 
     def _save_progress(self, txn: StorageTransaction) -> None:
         record = IMPORTS.find(txn, self._id)
@@ -157,8 +169,12 @@ class TableImport:
                 self._complete(txn, found.record)
             return True
 
-        if not self._writer.run(job):
-            self._rows = None
+        is_added = False
+        try:
+            is_added = self._writer.run(job)
+        finally:
+            if not is_added:
+                self._rows = None  # these rows are read again
         return True
 
     def _complete(self, txn: StorageTransaction, record: TableRecord) -> None:

@@ -60,15 +60,30 @@ class IndexFill:
             return False
         if not self._lock.acquire():
             return False
-        if self._sorted_to is not None:
-            self._sort_some(target)
-            return True
-        return self._add_some(target, target.record.fill)
+        try:
+            if self._sorted_to is not None:
+                self._sort_some(target)
+                return True
+            return self._add_some(target, target.record.fill)
+        except BaseException:
+            self._forget_step()
+            raise
 
-    def close(self) -> None:
+    def _forget_step(self) -> None:
+        """Does what a failed step has read again: sorted rows from the mark on, or all rows of the table."""
+        self._rows = None
+        if self._sorted_to is not None:
+            self._drop_sorters()
+            self._sorted_to = b""
+
+    def _drop_sorters(self) -> None:
         for sorter in (self._sorters or {}).values():
             sorter.close()
-        self._sorters, self._rows = None, None
+        self._sorters = None
+
+    def close(self) -> None:
+        self._drop_sorters()
+        self._rows = None
         self._lock.release()
 
     def _sort_some(self, target: StoredTable) -> None:
@@ -78,15 +93,14 @@ class IndexFill:
             self._sorters = {each.name: RowSorter(self._lock.folder, size) for each in waiting}
         assert self._sorted_to is not None
         low = self._sorted_to + b"\0" if self._sorted_to else b""
-        rows, self._sorted_to = bounded_rows(
-            self._context.storage.range(target.space, low, None), SORTED_ROWS, ADDED_BYTES * 4
-        )
+        rows, reached = bounded_rows(self._context.storage.range(target.space, low, None), SORTED_ROWS, ADDED_BYTES * 4)
         for key, row in rows:
             image = ItemVersion(row)
             for index in waiting:
                 index_key = index.storage_key(image.item, key)
                 if index_key is not None:
                     self._sorters[index.name].add(index_key, index_row(index, image))
+        self._sorted_to = reached
 
     def _add_some(self, target: StoredTable, fill: FillRecord) -> bool:
         index = next(each for each in target.indexes.values() if each.record.backfilled_to is not None)

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import IO
 
 from partita.engine.row_blocks import pack_rows, unpack_rows
+from partita.errors import StorageError
 from partita.storage.contract import Row
 
 RUN_BYTES = 16_000_000
@@ -51,6 +52,13 @@ class RowSorter:
                 yield key, row
 
     def _write_run(self) -> None:
+        """Adds the rows to the file. After an error, of a full disk perhaps, the sorter can only be closed."""
+        try:
+            self._write_rows()
+        except OSError as error:
+            raise StorageError(f"{self._folder or tempfile.gettempdir()}: a temporary file failed: {error}") from None
+
+    def _write_rows(self) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._folder, prefix="partita-")  # noqa: SIM115 - closed by `close`
         rows = ((key, self._rows[key]) for key in sorted(self._rows))
@@ -73,7 +81,7 @@ class RowSorter:
 
     def close(self) -> None:
         """Drops everything that was added."""
-        self._rows, self._runs, self._size = {}, [], 0
+        self._rows, self._runs, self._size, self._end = {}, [], 0, 0
         if self._file is not None:
             self._file.close()
             self._file = None
