@@ -49,6 +49,7 @@ from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
 from partita.plan.edits import Add, Append, Assign, Edit, Include
 from partita.plan.fences import condition_fields, dependencies, fence, whole_fence
+from partita.plan.item_compiler import compiled_item
 from partita.plan.items import (
     Derived,
     Values,
@@ -57,7 +58,6 @@ from partita.plan.items import (
     encode_attributes,
     encode_fields,
     expiry_second,
-    item_of,
     key_of,
     key_parts,
     normalize_value,
@@ -431,8 +431,8 @@ def is_free(model: Model, now: datetime) -> Condition:
 
 def merged_with_unknown(model: Model, old: Item, before: Values, after: Values) -> Item:
     """The new item with those attributes of the old one that the design does not know."""
-    new = item_of(model, after)
-    mine = new if before is after else item_of(model, before)
+    new = compiled_item(model, after)
+    mine = new if before is after else compiled_item(model, before)
     derived = _derived_names(model)
     return {name: value for name, value in old.items() if name not in mine and name not in derived} | new
 

@@ -166,7 +166,7 @@ def _convert(value: Any, kind: Any, entity: str, *path: Step, automatic: tuple[s
 
 def item_of(model: Model, values: Values) -> Item:
     """The whole item: attributes, key, index keys, TTL, type attribute."""
-    item = _encode_all(model, values)
+    item = encode_attributes(model, values)
     item.update(key_of(model, values))
     if model.table.type_attribute and model.table.type_attribute not in item:
         item[model.table.type_attribute] = {"S": model.type_name}
@@ -198,20 +198,6 @@ def encode_attributes(model: Model, values: Values) -> Item:
 
 class _ReservedText(ValueError):
     pass
-
-
-def _encode_all(model: Model, values: Values) -> Item:
-    """The same as `encode_attributes`, faster; it is used for the errors, and where attributes are missing."""
-    try:
-        item: Item = _all_writer(model)(values)
-    except (ValueError, TypeError, AttributeError, ArithmeticError, LookupError):
-        return encode_attributes(model, values)
-    return item
-
-
-@cache
-def _all_writer(model: Model) -> Callable[[Values], Item]:
-    return _fields_writer(model, frozenset(member.field for member in model.members))
 
 
 def encode_fields(model: Model, fields: frozenset[str], values: Values) -> Item:
