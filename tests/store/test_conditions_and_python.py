@@ -48,6 +48,7 @@ class Inner(msgspec.Struct):
     tags: set[str] = msgspec.field(default_factory=set)
     note: str | None = None
     number: int = 0
+    label: str | None = "none"
 
 
 class Thing(Entity, table=table, key=("THING", "{code}")):
@@ -88,7 +89,7 @@ _TAGS = st.sampled_from(["", "a", "ab"]).map(set)
 _NUMBERS = st.integers(0, 2)
 _TEXTS = st.sampled_from(["", "a", "ab"])
 _BYTES = st.sampled_from([b"", b"a", b"ab"])
-_INNER = st.builds(Inner, tags=_TAGS, note=st.none() | _TEXTS, number=_NUMBERS)
+_INNER = st.builds(Inner, tags=_TAGS, note=st.none() | _TEXTS, number=_NUMBERS, label=st.none() | _TEXTS)
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "tags": _TAGS,
     "more_tags": _TAGS,
@@ -115,7 +116,8 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "zipped": _TEXTS,
     "price": st.sampled_from([Decimal(0), Decimal(1)]),
 }
-_INSIDE = [("inner", "tags"), ("inner", "note"), ("maybe_inner", "tags"), ("counts", "a")]
+_INSIDE = [("inner", "tags"), ("inner", "note"), ("inner", "label"), ("maybe_inner", "tags"), ("maybe_inner", "label")]
+_INSIDE += [("counts", "a")]
 _PATHS = [*((name,) for name in _VALUES), *_INSIDE]
 _OPERATORS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
 
@@ -261,3 +263,13 @@ def test_empty_set_has_the_size_zero_and_none_has_no_size(db: Store) -> None:
     assert found(F.maybe_number == F.other_number)
     assert found(F.inner.tags.size() == 0)
     assert not found(F.maybe_inner.tags.size() == 0)
+
+
+@pytest.mark.parametrize("inner", [Inner(label=None), Inner(label="a"), None])
+@pytest.mark.parametrize("text", [None, "a"])
+def test_none_equals_none_whether_it_is_absent_or_stored(db: Store, inner: Inner | None, text: str | None) -> None:
+    db.put(Thing(code="x", inner=inner or Inner(label=None), maybe_inner=inner, maybe_text=text))
+    for path in (F.inner.label, F.maybe_inner.label):
+        label = None if inner is None else inner.label
+        assert bool(list(db.scan(Thing, where=path == F.maybe_text))) == (label == text)
+        assert bool(list(db.scan(Thing, where=F.maybe_text != path))) == (label != text)

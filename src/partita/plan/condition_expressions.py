@@ -144,10 +144,23 @@ def _comparison(model: Model, condition: Comparison) -> Condition:
 
 def _both_absent_alike(model: Model, field: Field, other: Field) -> Condition | None:
     """Both attributes are None, or both are empty sets: then they are equal, which DynamoDB denies of absent ones."""
-    values: tuple[Any, ...] = (None, frozenset())
-    pairs = [(_reads_as(model, field, each), _reads_as(model, other, each)) for each in values]
+    empty = frozenset[Any]()
+    pairs = [
+        (_is_none(model, field), _is_none(model, other)),
+        (_reads_as(model, field, empty), _reads_as(model, other, empty)),
+    ]
     alike = [All((one, two)) for one, two in pairs if one is not None and two is not None]
     return None if not alike else alike[0] if len(alike) == 1 else AnyOf(tuple(alike))
+
+
+def _is_none(model: Model, field: Field) -> Condition | None:
+    """The condition that the attribute is None: absent, or NULL where an absent one has another default."""
+    absent = _reads_as(model, field, None)
+    member = member_at(model, field)
+    if member is None or not member.optional or member.default_when_absent is None:
+        return absent
+    null = Comparison("=", _stored_field(model, field)[0], {"NULL": True})
+    return null if absent is None else AnyOf((null, absent))
 
 
 def _reads_as(model: Model, field: Field, value: Any) -> Condition | None:
