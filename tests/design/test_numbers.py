@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 
+from partita.design.key_parts import NumberPart
 from partita.design.untyped_values import number_text
 
 
@@ -30,3 +31,11 @@ def test_a_number_that_dynamodb_stores_is_written_exactly(value: int | float | D
 def test_number_that_dynamodb_cannot_store_is_rejected(value: int | float | Decimal) -> None:
     with pytest.raises(ValueError, match="DynamoDB stores"):
         number_text(value)
+
+
+@pytest.mark.parametrize("value", ["NaN", "sNaN", "Infinity", "-Infinity"])
+@pytest.mark.parametrize("high", [None, 9])
+def test_number_that_is_not_finite_is_rejected_in_a_key_with_its_name(value: str, high: int | None) -> None:
+    part = NumberPart(digits=2, places=2, signed=True, kind=Decimal, high=high)
+    with pytest.raises(ValueError, match=f"^{value} is not a finite number$"):
+        part.write(Decimal(value))

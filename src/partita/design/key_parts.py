@@ -331,6 +331,8 @@ class NumberPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
     def write(self, value: Any) -> str:
         if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
             raise ValueError(f"{value!r} is not a number")
+        if isinstance(value, Decimal) and not value.is_finite():  # a NaN cannot be compared or scaled
+            raise ValueError(f"{value} is not a finite number")
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
             raise ValueError(f"{value} is not between {self.low} and {self.high}, the bounds of Ordered")
         exact = value * 10**self.places if type(value) is int else Decimal(value).scaleb(self.places, EXACT)
