@@ -520,3 +520,18 @@ def without_return_type(shop: str):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("function", [with_defaults, of_a_day, of_shops, of_any_entity, without_return_type])
 def test_signature_with_values_of_its_types_is_accepted(function: Callable[..., Any]) -> None:
     assert isinstance(pattern(function).name, str)
+
+
+@pytest.mark.parametrize(("kind", "form"), [(str, "{label}"), (int, "{label:+10}")])
+def test_order_of_a_plain_text_leads_to_a_form_of_its_type(kind: type, form: str) -> None:
+    plain = Table("plain", pk="PK", sk="SK")
+    body = {"__annotations__": {"owner": str, "label": kind}, "__module__": __name__}
+    entity: Any = EntityMeta("Thing", (Entity,), body, table=plain, key=("OWNER#{owner}", "{label:plain}"))
+
+    def things(owner: str) -> Any:
+        return query(entity, owner).smallest_first("label")
+
+    pattern(things)
+    with pytest.raises(DesignError) as error:
+        prove("plain", plain)
+    assert str(error.value) == (f"things: the texts of 'label' do not sort as its values do; write {form} in the key")

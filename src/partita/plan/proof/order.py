@@ -1,5 +1,6 @@
 """Order: the key sorts as the values do, where a read promises an order or takes a range of values."""
 
+import enum
 from datetime import date, datetime
 
 from partita.design.key_parts import TextPart, VerbatimPart, descends
@@ -43,7 +44,7 @@ def _check_bounds(read: Read, found: KeyRange) -> None:
         raise ProofError(
             read.name,
             f"it takes a range of {slot.field!r}, whose texts do not sort as its values do",
-            f"rank it: {{{slot.field}:ranked}}",
+            _form_that_sorts(slot, model.attributes[slot.field]),
         )
     _check_survives_separator(read, found, slot)
 
@@ -78,7 +79,9 @@ def _declared(read: Read, found: KeyRange) -> tuple[bool, str]:
     _check_declared_part(read, read.order, slot, attribute)
     if not _sorts(slot, attribute):
         raise ProofError(
-            read.name, f"the texts of {slot.field!r} do not sort as its values do", f"rank it: {{{slot.field}:ranked}}"
+            read.name,
+            f"the texts of {slot.field!r} do not sort as its values do",
+            _form_that_sorts(slot, attribute),
         )
     if slot.form is not None and not slot.form.lossless:
         raise ProofError(
@@ -111,6 +114,13 @@ def _check_declared_part(read: Read, order: Order, slot: Slot, attribute: Attrib
             f"it declares the order of {order.field!r}, but the key sorts by {slot.field!r} first",
             f"put {{{order.field}}} before {{{slot.field}}} in the sort key",
         )
+
+
+def _form_that_sorts(slot: Slot, attribute: Attribute) -> str:
+    if isinstance(attribute.kind, type) and issubclass(attribute.kind, enum.Enum):
+        return f"rank it: {{{slot.field}:ranked}}"
+    number = attribute.codec.tag == "N"
+    return f"write {{{slot.field}{':+10' if number else ''}}} in the key"
 
 
 def _sorts(slot: Slot, attribute: Attribute) -> bool:
