@@ -316,7 +316,7 @@ class Store(BaseStore):
             self._sleep(pause_after_conflict(self.context, entity, attempt).seconds)
         raise retries_exhausted(entity)
 
-    def find_by_unique(self, entity: type[E], unique: str, *values: Any) -> E | None:
+    def find_by_unique(self, entity: type[N], unique: str, *values: Any) -> N | None:
         """The entity that has a unique value, or None."""
         return self._run(self._flows.find_by_unique(entity, unique, *values), "find_by_unique", entity)
 
@@ -330,7 +330,7 @@ class Store(BaseStore):
 
         return self._run(adopt(self.context, self.design, progress), "adopt")
 
-    def scan(self, *entities: type[E], where: Condition | None = None) -> Iterator[E]:
+    def scan(self, *entities: type[N], where: Condition | None = None) -> Iterator[N]:
         """Every stored entity of these classes, by scanning their tables: for jobs, not for requests.
 
         `where` is evaluated by DynamoDB, on stored attributes: what it drops is read and billed, but not sent. An item
