@@ -21,6 +21,7 @@ from partita import (
     Items,
     Keys,
     OpenEnum,
+    ProofError,
     Query,
     Table,
     Unique,
@@ -535,3 +536,32 @@ def test_order_of_a_plain_text_leads_to_a_form_of_its_type(kind: type, form: str
     with pytest.raises(DesignError) as error:
         prove("plain", plain)
     assert str(error.value) == (f"things: the texts of 'label' do not sort as its values do; write {form} in the key")
+
+
+names = Table("names", pk="PK", sk="name")
+
+
+class Named(Entity, table=names, key=("OWNER#{owner}", None)):
+    owner: str
+    name: str
+
+
+def test_bounds_of_a_plain_key_are_compared_as_they_are_stored() -> None:
+    decomposed = "e\u0301"  # it sorts before z, and é behind it
+    with connect("memory:", names) as db:
+        db.create_tables()
+        with pytest.raises(ProofError, match="and ends before it, at 'z'; exchange the bounds"):
+            db(query(Named, "o").between(decomposed, "z")).first(1)
+        assert db(query(Named, "o").between("z", decomposed)).first(1) == []
+
+
+def test_bound_in_the_wrong_order_names_the_argument_that_is_wrong() -> None:
+    def names_from(owner: str, high: str) -> Items[Named]:
+        return query(Named, owner).between("m", high)
+
+    from_m = pattern(names_from)
+    with connect("memory:", prove("names", names)) as db:
+        db.create_tables()
+        with pytest.raises(InvalidValue) as error:
+            db(from_m("o", "a")).first(1)
+    assert str(error.value) == "names_from.high: it must not be before 'm'"

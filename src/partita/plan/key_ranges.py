@@ -25,6 +25,7 @@ from partita.design.models import KeyAttribute, Model
 from partita.design.reads import ALL_SHARDS, Argument, EntityKey, FanOut, Read, SortRange
 from partita.design.separators import Separator
 from partita.design.timestamps import AFTER_SECOND
+from partita.design.untyped_values import nfc_text
 from partita.errors import ProofError
 from partita.plan.adjacent_values import text_behind
 from partita.plan.stored_keys import KeyDomain, attribute_domain, text_domain
@@ -262,7 +263,7 @@ def _check_constant_bounds(read: Read, bounds: SortRange, segment: Segment | Non
     if any(end is None or isinstance(end, Argument) for end in (low, high)):
         return
     if segment is None:
-        bottom, top = low, high
+        bottom, top = (nfc_text(end) if isinstance(end, str) else end for end in (low, high))
     else:
         bottom, top = (segment.text(end.value) for end in range_ends(segment, bounds))
     if bottom > top:

@@ -384,7 +384,10 @@ def _check_order(plan: Plan, arguments: tuple[Any, ...]) -> None:
     low, high = _sorted_bounds(plan, bounds, arguments)
     is_open = bounds.low_open or bounds.high_open
     if low > high or (low == high and is_open):
-        first, last = (each.name if isinstance(each, Argument) else str(each) for each in (bounds.low, bounds.high))
+        first, last = (each.name if isinstance(each, Argument) else repr(each) for each in (bounds.low, bounds.high))
+        if not isinstance(bounds.low, Argument):  # then the other bound is one
+            wrong = f"it must be after {first}" if is_open else f"it must not be before {first}"
+            raise InvalidValue(plan.read.name, wrong, last, argument=last)
         wrong = f"it must be before {last}" if is_open else f"it must not be after {last}"
         raise InvalidValue(plan.read.name, wrong, first, argument=first)
 
