@@ -244,7 +244,10 @@ class AsyncStore(BaseStore):
         await self._run(self._flows.change(call, draft, when, version, system_change, create), "change", call)
 
     async def update(self, call: Get[E], edit: Callable[[E], None]) -> E:
-        """Reads the entity, lets `edit` change it and writes the difference; again if it changed meanwhile."""
+        """Reads the entity, lets `edit` change it and writes the difference; again if it changed meanwhile.
+
+        Returns the entity as it was written.
+        """
         return await self._run(self._flows.update(call, edit), "update", call)
 
     @overload
