@@ -1,10 +1,14 @@
 """Cached expressions take new values, and are checked as if they were new."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from partita.engine.expressions.cache import MAX_ENTRIES, MAX_NAMES_LENGTH, ExpressionCache
+from partita.dynamodb.statements.statement_parser import parse_statement
+from partita.dynamodb.text_cache import MAX_CHARACTERS, TextCache
+from partita.engine.expressions.cache import ExpressionCache
+from partita.engine.expressions.parse import parse_condition, parse_projection, parse_update
 from partita.engine.expressions.scope import Scope
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, plain
@@ -80,18 +84,51 @@ def made(text: str, scope: Scope) -> list[str]:
     return [text]
 
 
-def test_cache_compiles_once_and_is_bounded() -> None:
+def test_cache_compiles_once_for_each_shape() -> None:
     kept = ExpressionCache(made)
     scope = Scope(None, {":v": {"N": "1"}})
     assert kept("a", scope) is kept("a", Scope(None, {":v": {"N": "2"}}))
     assert kept("a", scope) is not kept("a", Scope(None, {":v": {"S": "2"}}))
-    for number in range(MAX_ENTRIES):
-        kept(str(number), scope)
-    assert 0 < len(kept) <= MAX_ENTRIES
+    assert kept("a", scope) is not ExpressionCache(made)("a", scope)
 
 
-def test_long_names_are_not_cached() -> None:
+@pytest.mark.parametrize(
+    "scope",
+    [
+        Scope({"#n": "n" * 65_000}, None),
+        Scope(None, {":v" + "v" * MAX_CHARACTERS: {"N": "1"}}),
+        Scope(None, {f":v{number}": {"N": "1"} for number in range(MAX_CHARACTERS // 4)}),
+    ],
+    ids=["a long name", "a long placeholder", "many placeholders"],
+)
+def test_long_placeholders_are_not_cached(scope: Scope) -> None:
     kept = ExpressionCache(made)
-    scope = Scope({"#n": "n" * (MAX_NAMES_LENGTH + 1)}, None)
     assert kept("a", scope) is not kept("a", scope)
-    assert len(kept) == 0
+
+
+def characters(cache: TextCache[str]) -> int:
+    return sum(len(str(key)) for key in cache.keys())  # noqa: SIM118 - not a dict
+
+
+def test_texts_in_a_cache_are_bounded_together() -> None:
+    cache: TextCache[str] = TextCache()
+    for length in (1, 100, 4_000):
+        for number in range(2 * MAX_CHARACTERS // length):
+            text = f"{number:{length}}"
+            cache.store(text, text, len(text))
+            if number % 1_000 == 0:
+                assert 0 < characters(cache) <= MAX_CHARACTERS
+        assert cache.get(text) == text
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (parse_condition, "a = :v"),
+        (parse_update, "SET a = :v"),
+        (parse_projection, "a, b"),
+        (parse_statement, "SELECT * FROM ttt"),
+    ],
+)
+def test_parsed_text_is_cached(parse: Callable[[str], object], text: str) -> None:
+    assert parse(text) is parse(text)

@@ -6,7 +6,7 @@ anything else. The order of the entries is the order of its reports.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from operator import attrgetter, is_, is_not
 from typing import Any
 
@@ -21,6 +21,7 @@ from partita.dynamodb.limits import BACKUP_LIST, SCAN_SEGMENTS, TRANSACTION_ACTI
 MAX_REPORTED = 10
 MAX_MEMBERS = 1000  # of a list of structures, none of which may have as many in DynamoDB
 MAX_PRINTED = 100  # members in a message
+MAX_REMEMBERED_NAME = 1024  # characters; that many has the longest ARN of a table
 
 
 class Constraint(msgspec.Struct, frozen=True, dict=True):
@@ -50,8 +51,12 @@ class Constraint(msgspec.Struct, frozen=True, dict=True):
 
 def check_members(request: Any) -> None:
     """Raises one error with all violations in a request."""
-    if not _FAST_CHECKS[type(request)].passes(request):
-        report_violations(request, MEMBERS[type(request)])
+    try:
+        if _FAST_CHECKS[type(request)].passes(request):
+            return
+    except _NotRemembered:
+        pass
+    report_violations(request, MEMBERS[type(request)])
 
 
 def report_violations(request: Any, members: Iterable[Constraint]) -> None:
@@ -96,12 +101,27 @@ class _FastCheck:
 
 def _test(member: Constraint) -> Callable[[Any], object]:
     if member.is_table_name or member == _INDEX_NAME:
-        return lru_cache(maxsize=1024)(lambda name: not list(_violations(_NameOnly(name), [member], "")))
+        return _name_test(member)
     if member.enum and not member.required:
         return frozenset([None, *member.enum]).__contains__
     if member == Constraint(member.field, required=True):
         return partial(is_not, None)
     return partial(is_, None) if not member.required else lambda value: False
+
+
+class _NotRemembered(Exception):
+    """A name that is not valid, or long: it must be checked again each time."""
+
+
+@cache
+def _name_test(member: Constraint) -> Callable[[Any], bool]:
+    @lru_cache(maxsize=1024)
+    def is_valid(name: str | None) -> bool:
+        if (name is not None and len(name) > MAX_REMEMBERED_NAME) or list(_violations(_NameOnly(name), [member], "")):
+            raise _NotRemembered  # lru_cache would hold a result, and with it the name, which a client can make long
+        return True
+
+    return is_valid
 
 
 class _NameOnly:

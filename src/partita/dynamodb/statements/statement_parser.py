@@ -4,7 +4,6 @@ from collections import Counter
 
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.expression_nodes import ConditionNode, FunctionCall, Operand, Path, UpdateAction, Value
-from partita.dynamodb.parse_cache import cached_by_text
 from partita.dynamodb.statements.literals import parse_literal, parse_struct_key, starts_literal
 from partita.dynamodb.statements.statement_expressions import StatementExpressionParser
 from partita.dynamodb.statements.statement_nodes import (
@@ -18,6 +17,7 @@ from partita.dynamodb.statements.statement_nodes import (
     UpdateClause,
 )
 from partita.dynamodb.statements.statement_tokens import NotWellFormed
+from partita.dynamodb.text_cache import cached_by_text
 from partita.dynamodb.values import Item
 
 _SET_FUNCTIONS = {"set_add": "ADD", "set_delete": "DELETE"}

@@ -9,14 +9,16 @@ the values when it is used, so it is compiled once for each shape:
 """
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from itertools import count
+from typing import Any, Generic, TypeVar
 
+from partita.dynamodb.text_cache import MAX_CHARACTERS, TextCache
 from partita.engine.expressions.scope import Check, Scope, Shape
 
 Compiled = TypeVar("Compiled")
 
-MAX_ENTRIES = 2048
-MAX_NAMES_LENGTH = 4096  # characters; longer ones are not cached
+_entries: TextCache[tuple[Any, frozenset[str], list[Check]]] = TextCache(2 * MAX_CHARACTERS)  # those of all caches
+_numbers = count()
 
 
 class ExpressionCache(Generic[Compiled]):
@@ -24,27 +26,23 @@ class ExpressionCache(Generic[Compiled]):
 
     def __init__(self, make: Callable[[str, Scope], Compiled]) -> None:
         self._compile = make
-        self._entries: dict[tuple[str, Shape], tuple[Compiled, frozenset[str], list[Check]]] = {}
+        self._number = next(_numbers)
 
     def __call__(self, text: str, scope: Scope) -> Compiled:
         """Returns the result of `compile`, or raises its error; marks placeholders as used, and checks the values."""
         shape = scope.shape
-        met = self._entries.get((text, shape))
+        met = _entries.get((self._number, text, shape))
         if met is None:
             alone = scope.unused_copy()
             met = self._compile(text, alone), frozenset(alone.used), alone.checks
-            self._store(text, shape, met)
+            _entries.store((self._number, text, shape), met, len(text) + _characters(shape))
         else:
             for check in met[2]:
                 check(scope.values)
         scope.used |= met[1]
-        return met[0]
+        compiled: Compiled = met[0]
+        return compiled
 
-    def __len__(self) -> int:
-        return len(self._entries)
 
-    def _store(self, text: str, shape: Shape, met: tuple[Compiled, frozenset[str], list[Check]]) -> None:
-        if len(self._entries) >= MAX_ENTRIES:
-            self._entries.clear()
-        if sum(len(name) for _, name in shape[0]) <= MAX_NAMES_LENGTH:
-            self._entries[text, shape] = met
+def _characters(shape: Shape) -> int:
+    return sum(len(text) for placeholder in (*shape[0], *shape[1]) for text in placeholder)

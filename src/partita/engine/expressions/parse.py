@@ -26,8 +26,8 @@ from partita.dynamodb.expression_nodes import (
     Value,
 )
 from partita.dynamodb.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS, NESTING_LEVELS
-from partita.dynamodb.parse_cache import cached_by_text
 from partita.dynamodb.reserved import RESERVED_WORDS
+from partita.dynamodb.text_cache import cached_by_text
 from partita.engine.expressions.tokens import EmptyExpression, ExpressionError, Tokens, is_digits
 
 CONDITION_FUNCTIONS = ("attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size")
