@@ -3,6 +3,7 @@
 import contextlib
 import json
 import random
+import re
 import select
 import socket
 import struct
@@ -61,6 +62,41 @@ def test_each_limit_has_a_status(endpoint: str, sent: bytes, status: int) -> Non
     if status not in (200, 404):
         assert reply.headers["connection"] == "close"
         assert reply.code
+
+
+CHUNKED = HEAD + TARGET + b"ListTables\r\nAccept-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n"  # through ASGI
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"ZZ\r\n", 400),
+        (b"2\r\n{}\r\nZZ\r\n", 400),
+        (b"1;" + b"a" * 40_000, 431),
+        (b"2\r\n{}\r\n0\r\nX: " + b"a" * 40_000, 431),
+    ],
+)
+@pytest.mark.parametrize("before", [b"", CHUNKED + b"\r\n2\r\n{}\r\n0\r\n\r\n"], ids=["alone", "behind another"])
+def test_body_that_cannot_be_read_further_is_answered_at_once(
+    endpoint: str, before: bytes, body: bytes, status: int
+) -> None:
+    """Its application had waited for the rest of it for half a minute, while the client could send on."""
+    with connected(endpoint) as client:
+        client.sendall(before + CHUNKED + b"\r\n" + body)
+        received = b""
+        with contextlib.suppress(ConnectionError):  # the server has closed it before it has read all
+            while piece := client.recv(65536):
+                received += piece
+    assert re.findall(rb"HTTP/1.1 (\d+)", received) == [b"200"] * bool(before) + [b"%d" % status]
+    assert b"connection: close" in received
+
+
+def test_body_that_cannot_be_read_further_may_follow_an_answer(endpoint: str) -> None:
+    with connected(endpoint) as client:
+        client.sendall(CHUNKED + b"Origin: http://elsewhere\r\n\r\n")
+        assert read_reply(client).status == 403
+        client.sendall(b"ZZ\r\n")
+        assert is_closed_by_server(client)
 
 
 def test_trailers_are_not_headers(endpoint: str) -> None:

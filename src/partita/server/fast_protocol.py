@@ -238,9 +238,22 @@ class FastPathProtocol(HttpToolsProtocol):
     def _reject(self, status: int, message: str) -> None:
         """Answers a request that cannot be read further, and closes the connection after that answer."""
         if self._phase is not CLOSING:
+            if self._phase is ASGI:
+                self._abandon_cycle()
             self._phase = CLOSING
             body = error_body(SerializationException(message))
             self._enqueue(partial(self._write, (status, body), _CLOSE))
+
+    def _abandon_cycle(self) -> None:
+        """Takes back a request whose body will never be complete: its application would wait for the rest of it."""
+        if self._waiting_cycles:
+            self._waiting_cycles -= 1
+            self._pipelined_bytes -= self._pipelined.pop()[1]
+        elif not self.cycle.response_started:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+            self._cycle_in_progress = None
+            self._is_answering = False
 
     def _reject_large(self) -> None:
         self._phase = CLOSING
