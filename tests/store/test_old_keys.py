@@ -573,6 +573,37 @@ def test_parent_that_another_writer_moves_meanwhile_is_found(name: str, before: 
         assert [other.one(a_team(team)).players for team in (7, 8)] == [found.count(7), found.count(8)]
 
 
+READS_OF_OLD: dict[str, Callable[[Store], list[Any]]] = {
+    "get": lambda db: [db.get(a_score("g", points, "ann"), consistent=True) for points in (5, 40)],
+    "get many": lambda db: list(db.get_many([a_score("g", points, "ann") for points in (5, 40)], consistent=True)),
+    "get together": lambda db: list(db.transact_get(*(a_score("g", points, "ann") for points in (5, 40)))),
+    "query": lambda db: list(db(worst_scores("g"), consistent=True)),
+    "pages of one": lambda db: list(pages(db, worst_scores("g"))),
+}
+
+
+@pytest.mark.parametrize("before", range(8))
+@pytest.mark.parametrize("name", READS_OF_OLD)
+def test_read_finds_an_item_once_that_another_writer_moves_meanwhile(name: str, before: int) -> None:
+    with connect("memory:", maintain=False) as backend:
+        other = Store(backend, prove("games", games), sleep=lambda _: None)
+        other.create_tables()
+        other.create(Score(game="g", points=20, who="ann"))
+        for points in (5, 40):
+            row = {"PK": {"S": "GAME#g"}, "SK": {"S": f"SCORE#{points}#ann"}, "game": {"S": "g"}, "who": {"S": "ann"}}
+            row |= {"points": {"N": str(points)}, "GSI1SK": {"S": f"SCORE#g#p{points:06}"}}
+            backend.call(PutItem(table_name="games", item=row))
+
+        def act() -> None:
+            for points in (40, 5):
+                other.update(a_score("g", points, "ann"), lambda each: setattr(each, "text", "moved"))
+
+        reader = Store(Interrupted(backend, before, act), prove("games", games), cursor_keys=[b"k" * 32])
+        found = READS_OF_OLD[name](reader)
+        there = [None if each is None else each.points for each in found]
+        assert [each for each in there if each != 20] == [5, 40]
+
+
 def test_reference_to_a_parent_under_no_key_is_missing() -> None:
     with connect("memory:", maintain=False) as backend:
         db = Store(backend, prove("teams", teams), sleep=lambda _: None)

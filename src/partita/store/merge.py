@@ -64,6 +64,8 @@ class Merge:
     def fill(self, room: int | None) -> Flow[bool]:
         """Reads each range on until it has items or is at its end; false where all of them are at their end."""
         limit = None if self._plan.read.is_filtered else room  # a limit counts items before the filter
+        if self._old is not None and not self._old.ended:  # first: items move from old keys to current ones alone
+            yield from self._old.read(self._context, consistent=self._consistent)
         for each in self._ranges:
             while not each.waiting and not each.ended:
                 try:
@@ -85,17 +87,28 @@ class Merge:
                 items: Sequence[msgspec.Raw] = reply.items or ()
                 if self._belongs is not None:
                     items = [raw for raw in items if self._belongs(_time_attribute(self._plan)(raw).x.S)]
-                if self._old is not None:  # in their own order, which is another one
-                    items = [raw for raw in items if old_place(self._plan.models, msgspec.json.decode(raw)) is None]
+                if self._old is not None:
+                    items = self._without_old(self._old, items)
                 elif self._hides_copies:
                     models = self._plan.models
                     items = yield from without_replaced(
                         self._context, models, items, consistent=self._consistent, whole=self._plan.reads_whole_items
                     )
                 each.add(items, reply.last_evaluated_key)
-        if self._old is not None and not self._old.ended:
-            yield from self._old.read(self._context, consistent=self._consistent)
         return any(each.waiting for each in self._all_ranges)
+
+    def _without_old(self, old: OldRows, items: Sequence[msgspec.Raw]) -> list[msgspec.Raw]:
+        """The items of a range without those under old keys, which are read in their own order.
+
+        One that was read there and has been moved since is not listed twice.
+        """
+        current = []
+        for raw in items:
+            item = msgspec.json.decode(raw)
+            if old_place(self._plan.models, item) is None and not old.has_taken(item):
+                current.append(raw)
+                old.leave_out(self._context, item, raw)
+        return current
 
     def take(self, room: int | None) -> list[msgspec.Raw]:
         """The items that come first: of a single range all that fit, of several the one next item."""

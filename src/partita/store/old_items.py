@@ -51,6 +51,32 @@ def fetch_all_under_old_keys(
     return results
 
 
+def fetch_old_or_moved(context: StoreContext, model: Model, values: Values) -> Flow[msgspec.Raw | None]:
+    """The bytes of an entity's item that was not under its current key.
+
+    Items move from old keys to current ones alone. So one that is under none of them when they are read in this order
+    may have been moved, and is then under its current key.
+    """
+    raw = yield from fetch_under_old_key(context, model, values)
+    return raw if raw is not None else (yield from fetch_current_item(context, model, values))
+
+
+def fetch_all_old_or_moved(
+    context: StoreContext, wanted: Sequence[tuple[Model, Values]], *, consistent: bool = True
+) -> Flow[list[msgspec.Raw | None]]:
+    """The same for many entities."""
+    old = yield from fetch_all_under_old_keys(context, wanted, consistent=consistent)
+    results = [next(iter(several.values()), None) for several in old]
+    keys = [(model.table.name, key_of(model, values)) for model, values in wanted]
+    missing = [key for key, raw in zip(keys, results, strict=True) if raw is None]
+    found = yield from fetch_items(context, missing, consistent=consistent)
+    for at, ((model, _), key) in enumerate(zip(wanted, keys, strict=True)):
+        moved = found.get(item_identity(*key))
+        if results[at] is None and moved is not None and is_in_place(context, model, moved):
+            results[at] = moved
+    return results
+
+
 def has_expired(context: StoreContext, model: Model, raw: msgspec.Raw) -> bool:
     """Whether an item that is still stored has expired; one that cannot be decoded has not."""
     if model.expires is None:

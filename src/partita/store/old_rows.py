@@ -17,7 +17,7 @@ from partita.plan.read_requests import Plan, conditions_of, fan_out_values, quer
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State
 from partita.store.flows import Flow
-from partita.store.old_items import OldPlace, has_expired, old_place, replaced_items
+from partita.store.old_items import OldPlace, has_expired, is_item_of, old_place, replaced_items
 from partita.store.retries import send_idempotent
 
 _COMPARE = {"=": operator.eq, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
@@ -112,6 +112,14 @@ class OldRows:
         belongs, bounds = time_filter(self._plan, self._arguments), self._plan.time_bounds
         return belongs is None or bounds is None or belongs(sort_value(key[bounds.attribute.name]))
 
+    def has_taken(self, item: Item) -> bool:
+        """Whether an item is the last one that was taken, under its current key by now."""
+        return isinstance(self._position, dict) and _is_at(item, self._position)
+
+    def leave_out(self, context: StoreContext, item: Item, raw: msgspec.Raw) -> None:
+        """Removes an item that waits here and has been moved to its current key, unless it has expired there."""
+        self.waiting = [row for row in self.waiting if not (_is_at(item, row.key) and _is_of(context, row.place, raw))]
+
     def _order(self, key: Item) -> tuple[Any, ...]:
         return (*self._sort_key(key), *(str(value) for value in key.values()))
 
@@ -122,6 +130,14 @@ class OldRows:
         row = self.waiting.pop(0)
         self._position = row.key
         return [row.raw]
+
+
+def _is_at(item: Item, key: Item) -> bool:
+    return all(item.get(name) == value for name, value in key.items())
+
+
+def _is_of(context: StoreContext, place: OldPlace, raw: msgspec.Raw) -> bool:
+    return is_item_of(context, place.model, place.values or {}, raw)
 
 
 def _holds(condition: AttributeCondition, key: Item) -> bool:

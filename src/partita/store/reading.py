@@ -30,7 +30,7 @@ from partita.store.decoding import Decoder, Recogniser, decoder_of, recogniser_a
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item, fetch_items
 from partita.store.merge import Merge
-from partita.store.old_items import fetch_all_under_old_keys, fetch_under_old_key, is_in_place, now_seconds
+from partita.store.old_items import fetch_all_old_or_moved, fetch_old_or_moved, is_in_place, now_seconds
 from partita.store.readiness import check_readable, without_unready_counters
 from partita.store.retries import send_idempotent
 
@@ -64,7 +64,7 @@ def fetch_one(
         raise
     item = reply.item
     if plan.model.old_keys and (item is None or not is_in_place(context, plan.model, item)):
-        item = yield from fetch_under_old_key(context, plan.model, key_values(plan, call.arguments))
+        item = yield from fetch_old_or_moved(context, plan.model, key_values(plan, call.arguments))
     if item is None:
         return None
     now = now_seconds(context) if decode is not None or plan.model.expires is not None else None
@@ -217,9 +217,9 @@ def fetch_batch(context: StoreContext, calls: Sequence[Get[E]], *, consistent: b
     ]
     if missing:
         wanted = [(plans[at].model, key_values(plans[at], calls[at].arguments)) for at in missing]
-        old = yield from fetch_all_under_old_keys(context, wanted, consistent=consistent)
-        for at, several in zip(missing, old, strict=True):
-            items[at] = next(iter(several.values()), None)
+        old = yield from fetch_all_old_or_moved(context, wanted, consistent=consistent)
+        for at, item in zip(missing, old, strict=True):
+            items[at] = item
     now = now_seconds(context)
     found_entities = []
     for plan, item in zip(plans, items, strict=True):
