@@ -85,6 +85,9 @@ def test_conflict_is_for_people_and_an_unfinished_application_can_be_rolled_back
     assert "design 'shop' is not applied yet" in error
     code, done, _ = command("apply", DESIGN, "--on", file, "--rollback")
     assert (code, done.splitlines()[0]) == (0, "shop: rolled back to the earlier design")
+    code, done, error = command("apply", DESIGN, "--on", file, "--rollback")
+    assert (code, done) == (2, "")
+    assert "no design is being applied" in error
     with connect(file, old.design, durability="process") as db:
         assert db.one(old.one_customer("twin")).email == "1@example.com"
 

@@ -86,11 +86,15 @@ def apply(
         Give up an unfinished application; the data has the earlier design again. Run `partita doctor --repair` with the
         earlier module afterwards.
     """
+    from partita.errors import ConfigurationError
     from partita.evolution.apply import apply_design, roll_back
 
     with opened_store(what, on, "apply") as db:
         if rollback:
-            roll_back(db)
+            if not roll_back(db):
+                raise ConfigurationError(
+                    "no design is being applied; where it is public already, apply the earlier one instead"
+                )
             print(f"{db.design.name}: rolled back to the earlier design")
             print("Programs of the new one may have written without what it drops: run partita doctor --repair")
             print("with the earlier module.")

@@ -99,8 +99,11 @@ def count_again(db: Store, counters: list[str], items_per_second: float | None =
     return application.run()
 
 
-def roll_back(db: Store) -> None:
-    """Makes the design before an unfinished application the design of the data again; what was added stays unused."""
+def roll_back(db: Store) -> bool:
+    """Makes the design before an unfinished application the design of the data again; what was added stays unused.
+
+    False if no design is being applied.
+    """
     application = _Application(db, lambda _: None, None, 0, 0, [])
     records = application.read().records
     for name, record in records.items():
@@ -118,6 +121,7 @@ def roll_back(db: Store) -> None:
         raise MigrationBlocked(
             application.db.design.name, ["the application goes on meanwhile: stop it, then roll it back"]
         ) from None
+    return bool(unfinished)
 
 
 class _Application:
