@@ -77,3 +77,16 @@ def test_predicted_units_of_any_change_are_within_ten_percent(seed: int, monkeyp
             assert plan.write_units == pytest.approx(metered.units, rel=0.1), (version, plan.steps)
             if plan.steps:
                 assert plan.read_units == pytest.approx(metered.read_units, rel=0.1), (version, plan.steps)
+
+
+def test_owners_without_children_and_with_several_counters_cost_what_is_predicted() -> None:
+    """Tallies are removed in one write, from the owners that had children."""
+    old, new = first(), second()
+    with connect("memory:") as backend:
+        db = filled(Store(backend, old.design), old, 40, 0)
+        for number in range(10):
+            db.create(old.order(customer_id=f"c{number}", order_id="o"))
+        plan = plan_migration(Store(backend, new.design), exact=True)
+        metered = MeteredBackend(backend)
+        apply_design(Store(metered, new.design))
+        assert plan.write_units == pytest.approx(metered.units, rel=0.1)

@@ -30,7 +30,7 @@ from partita.evolution.pages import (
 from partita.evolution.targets import Target
 from partita.evolution.unreachable_items import UnreachableItems
 from partita.plan.actions import ItemAction, RemoveAttribute, SetAttribute
-from partita.plan.design import Design
+from partita.plan.design import Counter, Design
 from partita.plan.effects import COUNTED
 from partita.plan.items import key_text
 
@@ -67,6 +67,7 @@ class Survey(msgspec.Struct):
     expired: float = 0.0
     examples: dict[str, list[str]] = msgspec.field(default_factory=dict)
     conflicts: list[str] = msgspec.field(default_factory=list)
+    tallies: dict[Place, float] = msgspec.field(default_factory=dict)  # units of owners, if all had children to count
 
     def scan_units(self, page: int, passes: int) -> float:
         """The units of some passes over the data, in pages of some items: each is rounded up.
@@ -97,10 +98,21 @@ def survey(
     holders = UniqueValues()
     try:
         _survey_tables(db, target, descriptions, result, holders, exact=exact, progress=progress)
+        _add_tallies(result, holders)
     finally:
         holders.close()
     result.conflicts += holders.conflicts
     return result
+
+
+def _add_tallies(result: Survey, holders: "UniqueValues") -> None:
+    """Adds the writes of owners with children. Of a sample, the other items are taken to have other parents."""
+    factor = result.items / result.read if result.read else 1.0
+    for place, units_of_all in result.tallies.items():
+        found = result.work[place]
+        units = units_of_all * min(1.0, holders.parents(place[0]) * factor / found.items)
+        found.units += units
+        result.units += units
 
 
 def _survey_tables(
@@ -182,6 +194,8 @@ def _merge(into: Survey, found: Survey, factor: float) -> None:
         known = into.work.setdefault(place, WorkTotal())
         known.items += each.items * factor
         known.units += each.units * factor
+    for place, units in found.tallies.items():
+        into.tallies[place] = into.tallies.get(place, 0.0) + units * factor
     for kind, several in found.examples.items():
         for text in several:
             into.example(kind, text)
@@ -208,6 +222,7 @@ def _add_page(result: Survey, design: Design, table: BilledTable, page: ScannedP
         result.guarded += 0 if each.effects is None else len(each.effects.guards)
         result.moved += each.work is not None and WorkKind.REKEY in each.work.kinds
         holders.add(each)
+        holders.add_parents(each)
         _add_counters(result, design, table, each)
     size = page_limit(ITEMS_PER_SECOND)  # an application reads so many at a time, and writes them together
     for at in range(0, len(page.items), size):
@@ -226,20 +241,36 @@ def _add_guard(result: Survey, table: BilledTable, each: PageItem) -> None:
 
 
 def _add_counters(result: Survey, design: Design, table: BilledTable, each: PageItem) -> None:
-    """Adds the writes that set the counters of an owner, and remove their tallies afterwards."""
+    """Adds the writes that set the counters of an owner, and one that removes their tallies.
+
+    Without children, it has no tallies, and a counter that is zero stays; a mark is removed together with the tallies.
+    """
     build = design.data.build
     if build is None or each.model is None or each.is_guard:
         return
-    for counter in counters_of(design, build).get(each.model.name, ()):
-        tally = {build.tally(counter) or "": {"N": "1"}}
-        after = {**each.item, counter.attribute.name: {"N": "1"}}
-        units = change_units(table, each.item, after, in_transaction=False)
-        units += change_units(table, {**after, **tally}, after, in_transaction=False)
-        place = (each.model.name, "counter values", counter.attribute.name)
+    counters = counters_of(design, build).get(each.model.name, [])
+    before = each.item
+    for counter in counters:
+        after = {**before, counter.attribute.name: {"N": "1"}}
+        units = change_units(table, before, after, in_transaction=False)
+        place = _place_of(counter)
         found = result.work.setdefault(place, WorkTotal())
         found.items += 1
-        found.units += units
-        result.units += units
+        if each.item.get(counter.attribute.name) == {"N": "0"}:
+            result.tallies[place] = result.tallies.get(place, 0.0) + units
+        else:
+            found.units += units
+            result.units += units
+        before = after
+    if counters and not (each.work is not None and WorkKind.COUNT in each.work.kinds):
+        tallied = {**before, **{build.tally(counter) or "": {"N": "1"} for counter in counters}}
+        units = change_units(table, tallied, before, in_transaction=False)
+        place = _place_of(counters[0])
+        result.tallies[place] = result.tallies.get(place, 0.0) + units
+
+
+def _place_of(counter: Counter) -> Place:
+    return counter.parent.name, "counter values", counter.attribute.name
 
 
 def _add_group(result: Survey, table: BilledTable, group: list[PageItem]) -> None:
@@ -297,7 +328,10 @@ def _work(each: PageItem) -> ItemWork:
 
 
 class UniqueValues:
-    """The unique values that items want, to find two that want the same. They are in a temporary file."""
+    """The unique values that items want, to find two that want the same, and the parents of what is to be counted.
+
+    They are in a temporary file.
+    """
 
     def __init__(self) -> None:
         self._owners: apsw.Connection | None = None
@@ -316,13 +350,32 @@ class UniqueValues:
 
     def _owner(self, value: str, mine: str) -> str:
         """The first item that wants a value."""
-        if self._owners is None:
-            self._owners = apsw.Connection("")  # a file that nobody else sees, deleted when it is closed
-            self._owners.execute("CREATE TABLE owners (value TEXT PRIMARY KEY, owner TEXT) WITHOUT ROWID")
-            self._owners.execute("BEGIN")
-        self._owners.execute("INSERT INTO owners VALUES (?, ?) ON CONFLICT DO NOTHING", (value, mine))
-        ((owner,),) = self._owners.execute("SELECT owner FROM owners WHERE value = ?", (value,))
+        self._file.execute("INSERT INTO owners VALUES (?, ?) ON CONFLICT DO NOTHING", (value, mine))
+        ((owner,),) = self._file.execute("SELECT owner FROM owners WHERE value = ?", (value,))
         return str(owner)
+
+    @property
+    def _file(self) -> apsw.Connection:
+        """A file that nobody else sees, deleted when it is closed; created when it is needed."""
+        if self._owners is None:
+            self._owners = apsw.Connection("")
+            self._owners.execute("CREATE TABLE owners (value TEXT PRIMARY KEY, owner TEXT) WITHOUT ROWID")
+            self._owners.execute("CREATE TABLE parents (entity TEXT, parent TEXT, UNIQUE (entity, parent))")
+            self._owners.execute("BEGIN")
+        return self._owners
+
+    def add_parents(self, each: PageItem) -> None:
+        """Adds the parents in which an item is going to be counted."""
+        if each.effects is None or each.work is None or WorkKind.COUNT not in each.work.kinds:
+            return
+        for (identity, _), (counter, _, _) in each.effects.counts.items():
+            row = (counter.parent.name, str(identity))
+            self._file.execute("INSERT INTO parents VALUES (?, ?) ON CONFLICT DO NOTHING", row)
+
+    def parents(self, entity: str) -> int:
+        """The number of different parents of an entity."""
+        ((count,),) = self._file.execute("SELECT count(*) FROM parents WHERE entity = ?", (entity,))
+        return int(count)
 
     def close(self) -> None:
         if self._owners is not None:
