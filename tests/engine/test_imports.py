@@ -19,6 +19,7 @@ from partita.dynamodb.exceptions import DynamoDBError
 from partita.engine import imports, index_fill, row_sorter
 from partita.engine.data_errors import UnreadableObject
 from partita.engine.ion_text import ion_line, read_ion
+from partita.engine.row_blocks import pack_rows
 from partita.errors import StorageError
 from tests.engine.faulty_storage import Failing, settle_with_failures
 from tests.engine.shorthand import Json
@@ -319,7 +320,7 @@ def test_full_disk_loses_no_records_of_an_import(bench: Bench, monkeypatch: pyte
         monkeypatch.setattr(writer, "run", Failing(writer.run, StorageError("disk full"), (1, 4, 8, 9)))
     else:
         error = OSError(errno.ENOSPC, "No space left on device")
-        monkeypatch.setattr(row_sorter, "pack_rows", Failing(row_sorter.pack_rows, error, (2, 5)))
+        monkeypatch.setattr(row_sorter, "pack_rows", Failing(pack_rows, error, (2, 5)))
     assert settle_with_failures(bench) > 0
     described = bench.ok("DescribeImport", ImportArn=started["ImportArn"])["ImportTableDescription"]
     assert (described["ImportStatus"], described["ProcessedItemCount"]) == ("COMPLETED", 100)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita.engine import index_fill, row_sorter
+from partita.engine.row_blocks import pack_rows
 from partita.engine.row_sorter import RowSorter
 from partita.errors import StorageError
 from partita.storage.contract import Row
@@ -91,7 +92,7 @@ def test_full_disk_loses_no_index_rows_of_a_restored_table(
         monkeypatch.setattr(writer, "run", Failing(writer.run, StorageError("disk full"), (3, 6, 7, 9)))
     else:
         error = OSError(errno.ENOSPC, "No space left on device")
-        monkeypatch.setattr(row_sorter, "pack_rows", Failing(row_sorter.pack_rows, error, (2, 10, 20)))
+        monkeypatch.setattr(row_sorter, "pack_rows", Failing(pack_rows, error, (2, 10, 20)))
     assert settle_with_failures(anywhere) > 0
     assert problems_of(anywhere.engine) == []
     assert anywhere.rows("copy", "byDay") == anywhere.rows("notes", "byDay")

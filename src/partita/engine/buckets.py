@@ -34,6 +34,11 @@ class Buckets:
     def __init__(self, folder: "str | os.PathLike[str] | None" = None) -> None:
         self._folder = None if folder is None else Path(folder).absolute()
 
+    @property
+    def folder(self) -> str | None:
+        """The folder with the buckets, as processes on one machine compare it."""
+        return None if self._folder is None else str(self._folder.resolve())
+
     def check(self, bucket: str | None, prefix: str | None) -> None:
         """Raises ValidationException for names that cannot be those of a folder here."""
         if self._folder is None:

@@ -93,6 +93,10 @@ class BulkPut:
             return self._end("FAILED", ("S3InternalError", str(error)))
         return self._expected is None or self._expected.is_running
 
+    def fail(self, failure: tuple[str, str]) -> None:
+        """Ends an operation that nobody goes on with."""
+        self._end("FAILED", failure)
+
     def _objects(self, operation: BulkRecord) -> list[StoredObject]:
         source = operation.request.input_s3_configuration
         assert source is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from partita.engine.context import EngineContext
 from partita.engine.schema import StoredTable, TableRecord
-from partita.engine.transfers import has_records
+from partita.engine.transfers import WaitingTransfers, has_records
 from partita.engine.writer import Writer
 from partita.errors import CorruptRow
 from partita.storage.contract import StorageTransaction
@@ -27,6 +27,7 @@ class TransferWork:
         self._writer = writer
         self._fills: dict[tuple[str, bool], IndexFill | TableImport] = {}  # by table, and whether it fills indexes
         self._bulk_puts: dict[str, BulkPut] = {}
+        self._waiting = WaitingTransfers(context)
 
     def step(self) -> bool:
         """Does one step of each but for exports; true if there is more."""
@@ -63,8 +64,13 @@ class TransferWork:
         return self._fills[name, True].step()
 
     def _import(self, table: StoredTable, import_id: str) -> bool:
-        from partita.engine.imports import TableImport
+        from partita.engine.imports import IMPORTS, TableImport, fail_import
 
+        record = IMPORTS.find(self._context.storage, import_id)
+        if record is not None and not self._waiting.is_here(record):
+            if failure := self._waiting.failure(record):
+                self._writer.run(lambda txn: fail_import(self._context, txn, import_id, failure))
+            return False
         if (table.name, False) not in self._fills:
             self._fills[table.name, False] = TableImport(self._context, self._writer, import_id, table.name)
         return self._fills[table.name, False].step()
@@ -95,6 +101,10 @@ class TransferWork:
         export = EXPORTS.find(self._context.storage, export_id)
         if export is None or not export.is_running:
             return False
+        if not self._waiting.is_here(export):
+            if abandoned := self._waiting.failure(export):
+                self._writer.run(partial(fail_export, self._context, export, abandoned))
+            return False
         try:
             return ExportWork(self._context, self._writer, export, table).step()
         except CorruptRow as error:
@@ -109,10 +119,14 @@ class TransferWork:
 
         more = False
         for each in BULK_PUTS.all(self._context.storage):
-            if each.is_running:
-                more |= self._bulk_puts.setdefault(each.id, BulkPut(self._context, self._writer, each.id)).step()
-            else:
+            if not each.is_running:
                 self._bulk_puts.pop(each.id, None)
+                continue
+            work = self._bulk_puts.setdefault(each.id, BulkPut(self._context, self._writer, each.id))
+            if each.status == "CANCELLING" or self._waiting.is_here(each):
+                more |= work.step()
+            elif failure := self._waiting.failure(each):
+                work.fail(failure)
         return more
 
     def _close_fills(self) -> None:

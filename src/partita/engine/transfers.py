@@ -23,8 +23,15 @@ _MIN_TOKEN = 112  # characters of a NextToken of ListImports (botocore's model)
 _encode = msgspec.json.encode
 
 
+ABANDONED_SECONDS = 3600.0  # after which a process that lacks its buckets ends a transfer that nobody goes on with
+
+
 class TransferRecord(msgspec.Struct, kw_only=True, frozen=True):
-    """What the three have in common. Counts are of records; `failure` is the code and the message."""
+    """What the three have in common. Counts are of records; `failure` is the code and the message.
+
+    `buckets` is the folder of the engine that accepted the request: only engines with the same folder do the work. It
+    is None in records of versions that did not store it.
+    """
 
     id: str
     table: str
@@ -38,6 +45,7 @@ class TransferRecord(msgspec.Struct, kw_only=True, frozen=True):
     processed: int = 0
     errors: int = 0
     size: int = 0
+    buckets: str | None = None
 
     @property
     def is_running(self) -> bool:
@@ -121,6 +129,34 @@ class Transfers(Generic[AnyRecord]):
                 txn.apply([Write(SPACE, key, txn.get(SPACE, key), None)])
             elif record.ended is not None and record.ended > now:  # the clock was set back: it counts from now on
                 self.save(txn, replace(record, ended=now))
+
+
+class WaitingTransfers:
+    """The transfers that this process cannot do, since their buckets are those of another: a server, perhaps.
+
+    The others may have ended for ever, and a transfer keeps its table from being deleted. So one that has not changed
+    for an hour is abandoned.
+    """
+
+    def __init__(self, context: EngineContext) -> None:
+        self._context = context
+        self._seen: dict[str, tuple[TransferRecord, float]] = {}
+
+    def is_here(self, record: TransferRecord) -> bool:
+        """Whether this process has the buckets of a transfer."""
+        folder = self._context.buckets.folder
+        return folder is not None and record.buckets in (None, folder)
+
+    def failure(self, record: TransferRecord) -> tuple[str, str] | None:
+        """Why a transfer that is not here ends now; None while it waits."""
+        now = self._context.clock()
+        seen, since = self._seen.get(record.id, (None, now))
+        if seen != record or now < since:
+            self._seen[record.id] = (record, now)
+        elif now - since >= ABANDONED_SECONDS:
+            del self._seen[record.id]
+            return "S3InternalError", f"no process with the folder {record.buckets} has gone on with it for an hour"
+        return None
 
 
 def has_records(reader: Reader, name: str) -> bool:

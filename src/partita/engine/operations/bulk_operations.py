@@ -46,6 +46,7 @@ def start_bulk_put_items(context: EngineContext, request: StartBulkPutItems) -> 
             token=request.client_token,
             started=now,
             request=request,
+            buckets=context.buckets.folder,
         )
         BULK_PUTS.save(txn, started)
         return BulkOperationOutput(bulk_operation_description=_description(context, started))

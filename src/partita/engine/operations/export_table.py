@@ -91,6 +91,7 @@ def _record(
         token=request.client_token,
         started=now,
         request=request,
+        buckets=context.buckets.folder,
         at=_second(table, now, request.export_time),
         saved=saved,
         undo_below=None if request.export_time is None and spec is None else last + 1,

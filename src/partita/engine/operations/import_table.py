@@ -49,7 +49,13 @@ def import_table(context: EngineContext, request: ImportTable) -> Job:
         check_table_count(context)
         record = new_record(context, txn, creation)
         started = ImportRecord(
-            id=new_id(now), table=name, table_id=record.id, token=request.client_token, started=now, request=request
+            id=new_id(now),
+            table=name,
+            table_id=record.id,
+            token=request.client_token,
+            started=now,
+            request=request,
+            buckets=context.buckets.folder,
         )
         indexes = [replace(each, backfilled_to=START) for each in record.indexes]
         context.write_catalog.save(txn, replace(record, indexes=indexes, importing=started.id), None)
