@@ -92,6 +92,7 @@ def test_table_is_restored_as_at_a_second_with_the_settings_of_the_design(db: St
     assert recovery.point_in_time_recovery_description.recovery_period_in_days == 7
     again = run("restore", "tests.cli.ledger", "--on", address, code=2)
     assert "table ledger-restored exists already; use another suffix" in again
+    assert "ledger-more: 2" in run("restore", "tests.cli.ledger", "--on", address, "--suffix", "-more")
 
 
 def _passed_second() -> datetime:

@@ -141,6 +141,22 @@ def test_export_that_was_downloaded_without_its_prefix_is_imported(db: Store, tm
     assert entries(tmp_path / "copy.db") == entries(tmp_path / "ledger.db")
 
 
+def test_folder_of_one_export_is_imported(db: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its manifests were read as data."""
+    folder, _ = _exported(db, tmp_path)
+    import_data("tests.cli.ledger", on=str(tmp_path / "one.db"), source=str(folder))
+    monkeypatch.chdir(folder)
+    import_data("tests.cli.ledger", on=str(tmp_path / "two.db"), source="..")
+    assert entries(tmp_path / "one.db") == entries(tmp_path / "two.db") == entries(tmp_path / "ledger.db")
+
+
+def test_file_in_the_way_of_an_export_is_an_error(db: Store, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for to in ("file", "file/exports"):
+        with pytest.raises(ConfigurationError, match=f"{to}: the folder cannot be created: "):
+            export_data("tests.cli.ledger", on=str(tmp_path / "ledger.db"), to=str(tmp_path / to))
+
+
 def test_wrong_places_are_refused(db: Store, tmp_path: Path) -> None:
     on = str(tmp_path / "ledger.db")
     with pytest.raises(ConfigurationError, match="name a folder"):

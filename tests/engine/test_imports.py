@@ -3,10 +3,12 @@
 import errno
 import gzip
 import json
+import os
 from base64 import b64encode
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -325,3 +327,21 @@ def test_full_disk_loses_no_records_of_an_import(bench: Bench, monkeypatch: pyte
     described = bench.ok("DescribeImport", ImportArn=started["ImportArn"])["ImportTableDescription"]
     assert (described["ImportStatus"], described["ProcessedItemCount"]) == ("COMPLETED", 100)
     assert values(bench) == {each["pk"]: plain(each) for each in items}
+
+
+def test_folder_that_cannot_be_read_fails_an_import(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files were left out without an error."""
+    place(bench, "in/a.json", json_lines([{"pk": "a"}]))
+    place(bench, "in/more/b.json", json_lines([{"pk": "b"}]))
+    scandir = os.scandir
+
+    def scan(folder: str) -> Any:
+        if str(folder).endswith("more"):
+            raise PermissionError(errno.EACCES, "Permission denied", folder)
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", scan)
+    described = imported(bench, "in/")
+    assert (described["ImportStatus"], described["FailureCode"]) == ("FAILED", "S3InternalError")
+    assert "Permission denied" in described["FailureMessage"]
+    assert bench.ok("ListTables")["TableNames"] == []

@@ -60,7 +60,9 @@ def backup(
             _back_up(db, name or f"{datetime.now():%Y-%m-%d-%H%M%S}")
 
 
-def opened(what: str, address: str, *, buckets: Path | None = None, creates: bool = False) -> "Store":
+def opened(
+    what: str, address: str, *, buckets: Path | None = None, creates: bool = False, option: str = "--on"
+) -> "Store":
     """The store of a design on existing data; its tables are neither created nor changed."""
     from partita.cli.design_loader import load_system
     from partita.connect import connect
@@ -68,7 +70,7 @@ def opened(what: str, address: str, *, buckets: Path | None = None, creates: boo
     from partita.store.store import Store
 
     if "://" not in address and not creates and not Path(address).is_file():
-        raise ConfigurationError(f"--on {address}: no such file")
+        raise ConfigurationError(f"{option} {address}: no such file")
     design = load_system(what, "design").design
     return Store(connect(address, buckets=buckets), design)
 

@@ -118,7 +118,7 @@ def import_data(
     place, folder = _place(on, source, creates=False)
     if add and input_format == "csv":
         raise ConfigurationError("--add puts DynamoDB JSON or Ion; an import of CSV creates its table")
-    exports = {} if folder is None else newest_exports(Path(source))
+    exports = {} if folder is None else newest_exports(Path(source).resolve())
     with opened(what, on, buckets=folder, creates=True) as db:
         chosen = chosen_tables(db, tables)
         if not exports and len(chosen) > 1:
@@ -131,7 +131,7 @@ def import_data(
             name, begun = db.table_name(table), time.monotonic()
             where, kind, packed = place, str(input_format), compression or "none"
             if found := exports.get(name):
-                prefix = found.data.relative_to(source).as_posix()
+                prefix = found.data.relative_to(Path(source).resolve()).as_posix()
                 where, kind, packed = type(place)(place.bucket, f"{prefix}/"), "ion" if found.is_ion else JSON, "gzip"
             load = put_in_bulk if add else import_table
             with progress_line(f"importing {name}") as progress:
@@ -176,7 +176,10 @@ def _place(address: str, text: str, *, creates: bool) -> "tuple[Place, Path | No
             "with '.', '-' and '_' between them"
         )
     if creates:
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigurationError(f"{text}: the folder cannot be created: {error.strerror}") from None
     if not folder.is_dir():
         raise ConfigurationError(f"{text}: no such folder")
     return Place(folder.name), folder.parent

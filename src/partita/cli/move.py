@@ -81,7 +81,7 @@ def move(
         raise ConfigurationError(f"--to: {to} is the place that the tables are in")
     if pause is None and "://" in source:
         raise ConfigurationError("--pause: name a command that stops the programs that write to the source")
-    with opened(what, source) as old, opened(what, to, creates=True) as new:
+    with opened(what, source, option="--from") as old, opened(what, to, creates=True) as new:
         if "://" not in source and _was_moved(old, to):
             _run(switch)
             print(f"the tables were moved to {to} before; the file rejects writes to them")
@@ -205,7 +205,7 @@ def _unfence(what: str, address: str) -> None:
 
     if "://" in address:
         raise ConfigurationError(f"--unfence: only the tables of a file are fenced; {address} is not a file")
-    with opened(what, address) as db:
+    with opened(what, address, option="--from") as db:
         engine: Any = db.backend
         names = [db.table_name(table) for table in db.design.tables]
         with engine.paused_writes() as fence:

@@ -30,7 +30,7 @@ def restore(
     at: At = None,
     backup: str | None = None,
     tables: Tables = (),
-    suffix: str = "-restored",
+    suffix: Annotated[str, Parameter(allow_leading_hyphen=True)] = "-restored",
 ) -> None:
     """Restore the tables of a design, as new tables beside the present ones; those are not changed.
 

@@ -102,8 +102,14 @@ def _files(folder: Path) -> Iterator[Path]:
     """The files below a folder; it and they are not reached through links."""
     if folder.resolve() != folder:
         return
-    for parent, _, names in os.walk(folder):  # does not follow links
+    for parent, _, names in os.walk(folder, onerror=_reject):  # does not follow links
         for name in names:
             path = Path(parent, name)
             if path.is_file() and not path.is_symlink() and not name.endswith(".partial"):
                 yield path
+
+
+def _reject(error: OSError) -> None:
+    """Raises the error of a folder that cannot be read; its files would be missing without one."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise error

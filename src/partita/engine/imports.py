@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
-from partita.dynamodb.exceptions import DynamoDBError, ImportNotFoundException
+from partita.dynamodb.exceptions import DynamoDBError, ImportNotFoundException, ValidationException
 from partita.dynamodb.transfer_shapes import ImportTable
 from partita.engine.buckets import BucketMissing, StoredObject
 from partita.engine.context import EngineContext
@@ -83,9 +83,13 @@ class TableImport:
                 return True
             return self._add_some(target)
         except BucketMissing:
-            failure = ("S3NoSuchBucket", "The specified bucket does not exist")
-            self._writer.run(lambda txn: fail_import(self._context, txn, self._id, failure))
-            return False
+            return self._fail("S3NoSuchBucket", "The specified bucket does not exist")
+        except (OSError, ValidationException) as error:
+            return self._fail("S3InternalError", str(error))
+
+    def _fail(self, code: str, message: str) -> bool:
+        self._writer.run(lambda txn: fail_import(self._context, txn, self._id, (code, message)))
+        return False
 
     def close(self) -> None:
         self._sorter.close()

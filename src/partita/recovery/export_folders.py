@@ -59,9 +59,12 @@ class FoundExport(NamedTuple):
 
 
 def newest_exports(folder: Path) -> dict[str, FoundExport]:
-    """The newest full export of each table, by the name of the table; one that has not completed has no manifest."""
+    """The newest full export of each table, by the name of the table; one that has not completed has no manifest.
+
+    `folder` is an absolute path: that of one export, or of any folder above.
+    """
     found: dict[str, FoundExport] = {}
-    summaries = folder.rglob("AWSDynamoDB/*/manifest-summary.json")
+    summaries = (each for each in folder.rglob("manifest-summary.json") if each.parent.parent.name == "AWSDynamoDB")
     for path in sorted(summaries, key=lambda each: each.parent.name):
         summary = _decoded(path, _content(path), _ExportSummary)
         if summary.export_type == "FULL_EXPORT":
