@@ -11,6 +11,8 @@ import pytest
 
 from partita import connect
 from partita.cli.engine import address_of
+from partita.cli.main import main
+from partita.dynamodb.exceptions import UnknownOperationException
 from partita.dynamodb.requests import PutItem, UpdateItem
 from tests.timing import PATIENCE
 
@@ -249,3 +251,16 @@ def test_verify_checks_a_file_for_consistency(tmp_path: Path) -> None:
     found = _ran("verify", "data.db", cwd=tmp_path)
     assert found.returncode == 0
     assert found.stdout == "data.db: every index agrees with its table, every total is exact\n"
+
+
+def test_operation_that_the_endpoint_lacks_is_said_to_be_missing_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lacks(arguments: list[str]) -> None:
+        raise UnknownOperationException
+
+    monkeypatch.setattr("partita.cli.main.app", lacks)
+    with pytest.raises(SystemExit) as ended:
+        main(["backup", "shop"])
+    assert ended.value.code == 2
+    assert "The endpoint does not have an operation that this command needs." in capsys.readouterr().err

@@ -452,6 +452,21 @@ def test_table_is_not_moved_to_itself_by_another_address(tmp_path: Path) -> None
                 move(one, other, lambda: pytest.fail("paused"))
 
 
+def test_dynamodb_local_is_not_moved_to_itself_by_another_address(dynamodb_local: str) -> None:
+    """It has no ids of tables; the advice was to delete the target, which is the source."""
+    other_address = dynamodb_local.replace("127.0.0.1", "localhost")
+    names, keys = {"stock": "stock-by-two-addresses"}, Credentials("a", "b")
+    with (
+        connect(dynamodb_local, credentials=keys, region="us-east-1") as one,
+        connect(other_address, credentials=keys, region="us-east-1") as other,
+    ):
+        source, target = Store(one, design, table_names=names), Store(other, design, table_names=names)
+        for items in (0, 1):
+            filled(source, items)
+            with pytest.raises(ConfigurationError, match="of the source is table stock-by-two-addresses of the target"):
+                move(source, target, lambda: pytest.fail("paused"))
+
+
 def test_fenced_file_knows_its_target_by_every_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with connect("old.db", design) as db:

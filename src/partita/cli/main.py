@@ -62,5 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(arguments)
     except PartitaError as error:
-        print(f"partita: {error}", file=sys.stderr)
+        lacks = getattr(error, "code", None) == "UnknownOperationException"  # as DynamoDB Local of backups
+        advice = " The endpoint does not have an operation that this command needs." if lacks else ""
+        print(f"partita: {error}{advice}", file=sys.stderr)
         sys.exit(2)

@@ -32,6 +32,7 @@ from partita.dynamodb.requests import (
     PutRequest,
     WriteRequest,
 )
+from partita.dynamodb.shapes import TableDescription
 from partita.dynamodb.values import Item
 from partita.errors import ConfigurationError, TransferFailed
 from partita.plan.table_definitions import create_table
@@ -188,7 +189,7 @@ class _TableCopy:
             request.table_name, request.stream_specification = self._target, None
             self._to.call(request)
             active_table(self._to, self._target)
-        elif existing.table_id is not None and existing.table_id == present.table_id:
+        elif _is_same_table(present, existing):
             raise ConfigurationError(f"table {self._source} of the source is table {self._target} of the target")
         elif next(scan_pages(self._to, self._target)):
             raise ConfigurationError(
@@ -301,6 +302,14 @@ class _TableCopy:
             for key, (one, other) in zip(keys, pairs, strict=True)
             if (one is None) != (other is None) or (one is not None and not equal_items(one, other or {}))
         ]
+
+
+def _is_same_table(one: TableDescription, other: TableDescription) -> bool:
+    """Whether two addresses lead to one table. DynamoDB Local has no ids: names and times of creation have to do."""
+    if one.table_id is not None and other.table_id is not None:
+        return one.table_id == other.table_id
+    created = one.creation_date_time
+    return created is not None and (one.table_arn, created) == (other.table_arn, other.creation_date_time)
 
 
 def read(backend: Backend, table: str, keys: list[Item]) -> list[Item]:
