@@ -441,6 +441,18 @@ def test_clock_that_was_set_back_leaves_one_order_of_changes(anywhere: Bench) ->
     assert restored(anywhere, "at-20", start + 20) == {"a": 2, "b": 4}
 
 
+def test_changes_before_recovery_was_enabled_are_not_undone(anywhere: Bench) -> None:
+    """A stream has them, with times of a clock that was wrong."""
+    anywhere.table("notes", "pk:S", StreamSpecification=STREAM)
+    start = anywhere.clock.now
+    anywhere.clock.now += DAY
+    anywhere.put("notes", pk="a", v=1)
+    anywhere.clock.now = start
+    enable(anywhere)
+    anywhere.clock.now += 10
+    assert restored(anywhere, "copy", start + 5) == {"a": 1}
+
+
 def test_stream_reads_nothing_of_the_history(anywhere: Bench) -> None:
     """Records without new image, before and after a stream, are no part of it."""
     anywhere.table("notes", "pk:S")

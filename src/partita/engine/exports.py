@@ -28,7 +28,7 @@ from partita.engine.context import EngineContext
 from partita.engine.export_files import DataFile, ExportFiles, timestamp
 from partita.engine.export_filters import ExportFilter
 from partita.engine.gzip_blocks import GzipBlocks
-from partita.engine.history import newest_first
+from partita.engine.history import recovery_newest_first
 from partita.engine.ion_text import ion_line
 from partita.engine.key_encoding import prefix_end
 from partita.engine.restore_steps import undo_changes
@@ -150,7 +150,9 @@ class ExportWork:
             return True
         found: dict[bytes, tuple[float, Row | None]] = {}
         reached: int | None = None
-        for count, (number, undo) in enumerate(newest_first(txn, self._source(), export.collect_below or 0), 1):
+        for count, (number, undo) in enumerate(
+            recovery_newest_first(txn, self._source(), export.collect_below or 0), 1
+        ):
             if undo.at < (export.since or 0.0):
                 break
             if undo.at < export.at:

@@ -13,7 +13,7 @@ import math
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, takewhile
 
 from msgspec.structs import replace
 
@@ -50,6 +50,12 @@ def newest_first(reader: Reader, table: StoredTable, below: int) -> Iterator[tup
         for number, record in reversed(list(read_block(value))):
             if number < below:
                 yield number, decode_undo(table, record)
+
+
+def recovery_newest_first(reader: Reader, table: StoredTable, below: int) -> Iterator[tuple[int, Undo]]:
+    """As `newest_first`, but for changes that were made before recovery was enabled."""
+    first = table.record.recovery.first if table.record.recovery else 0
+    return takewhile(lambda change: change[0] >= first, newest_first(reader, table, below))
 
 
 def oldest_first(reader: Reader, table: StoredTable, after: int) -> Iterator[tuple[int, Undo]]:

@@ -13,7 +13,7 @@ last step: it can be described, but neither read nor written.
 from msgspec.structs import replace
 
 from partita.engine.context import EngineContext
-from partita.engine.history import newest_first
+from partita.engine.history import recovery_newest_first
 from partita.engine.index_fill import begin_fill, completed
 from partita.engine.schema import RestoreRecord, StoredTable, TableRecord
 from partita.engine.snapshots import NO_ITEM, next_rows, snapshot_of, with_mark
@@ -79,7 +79,7 @@ def undo_changes(
     oldest: dict[bytes, Row] = {}
     size = undone = 0
     reached: int | None = None
-    for number, undo in newest_first(txn, source, below):
+    for number, undo in recovery_newest_first(txn, source, below):
         if undo.at < at or (undo.at == at and not is_exclusive):
             break
         oldest[undo.storage_key] = undo.old or NO_ITEM

@@ -63,8 +63,9 @@ class RecoveryRecord(msgspec.Struct, kw_only=True, frozen=True):
     """Point-in-time recovery of a table: since when, for how many days, and the space of its compressed history.
 
     The history is complete from `since` on. That lies in the future where the clock was set back: until the clock gets
-    there, the history counts from `set_back` on. `by_item` is the space of the index of the history; None in records of
-    versions that had none.
+    there, the history counts from `set_back` on. Changes with numbers below `first` are older than recovery: a stream
+    has them, whatever their times are. `by_item` is the space of the index of the history; None in records of versions
+    that had none.
     """
 
     since: float
@@ -72,6 +73,7 @@ class RecoveryRecord(msgspec.Struct, kw_only=True, frozen=True):
     history: str
     by_item: str | None = None
     set_back: float | None = None
+    first: int = 0
 
     def beginning(self, now: float) -> float:
         """The moment from which on the history is complete."""

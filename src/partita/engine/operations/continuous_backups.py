@@ -15,6 +15,7 @@ from partita.dynamodb.shapes import (
     PointInTimeRecoverySpecification,
 )
 from partita.engine.catalog import name_of
+from partita.engine.change_log import last_number
 from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
 from partita.engine.history import DAY, window
@@ -72,7 +73,8 @@ def _enabled(
         return replace(record, recovery=replace(cut, days=days))
     history, by_item = context.write_catalog.new_spaces(txn, 2)
     days = wanted.recovery_period_in_days or MAX_DAYS
-    enabled = RecoveryRecord(since=now, days=days, history=history, by_item=by_item)
+    first = last_number(txn, StoredTable(record)) + 1
+    enabled = RecoveryRecord(since=now, days=days, history=history, by_item=by_item, first=first)
     return replace(record, recovery=enabled)
 
 
