@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from partita import Store, connect
 from partita.cli.data_commands import export_data, import_data
 from partita.dynamodb.exceptions import ResourceInUseException
 from partita.dynamodb.requests import DescribeTimeToLive, ListTables
-from partita.errors import ConfigurationError, TransferFailed
+from partita.errors import ConfigurationError, RestorePointMissing, TransferFailed
 from partita.recovery.data_files import Place, import_table
 from tests.cli import ledger
 from tests.cli.ledger import Entry
@@ -155,6 +156,15 @@ def test_file_in_the_way_of_an_export_is_an_error(db: Store, tmp_path: Path) -> 
     for to in ("file", "file/exports"):
         with pytest.raises(ConfigurationError, match=f"{to}: the folder cannot be created: "):
             export_data("tests.cli.ledger", on=str(tmp_path / "ledger.db"), to=str(tmp_path / to))
+
+
+def test_moment_that_cannot_be_exported_is_refused_with_those_that_can(db: Store, tmp_path: Path) -> None:
+    on, to, early = str(tmp_path / "ledger.db"), str(tmp_path / "exports"), datetime(2020, 1, 1, tzinfo=UTC)
+    reachable = "; there is any second from 20..-..-..T..:..:..Z to 20"
+    with pytest.raises(RestorePointMissing, match=f"ledger: 2020-01-01T00:00:00Z cannot be exported .*{reachable}"):
+        export_data("tests.cli.ledger", on=on, to=to, at=early)
+    with pytest.raises(RestorePointMissing, match=f"ledger: 2020-01-01T00:00:00Z to now cannot .*{reachable}"):
+        export_data("tests.cli.ledger", on=on, to=to, since=early)
 
 
 def test_wrong_places_are_refused(db: Store, tmp_path: Path) -> None:

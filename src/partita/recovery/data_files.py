@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from partita.design.tables import Table
-from partita.dynamodb.exceptions import ResourceNotFoundException
+from partita.dynamodb.exceptions import InvalidExportTimeException, ResourceNotFoundException
 from partita.dynamodb.transfer_shapes import (
     BulkOperationDescription,
     DescribeBulkOperation,
@@ -30,8 +30,9 @@ from partita.dynamodb.transfer_shapes import (
     StartBulkPutItems,
     TableCreationParameters,
 )
-from partita.errors import ConfigurationError, TransferFailed
+from partita.errors import ConfigurationError, RestorePointMissing, TransferFailed
 from partita.plan.table_definitions import create_table
+from partita.recovery.restore_points import restore_points, text
 from partita.recovery.restoring import MAX_POLL_SECONDS, POLL_SECONDS, apply_settings, describe
 from partita.store.store import Store
 
@@ -59,7 +60,10 @@ def export_table(
     ion: bool = False,
     progress: Progress = lambda items: None,
 ) -> ExportDescription:
-    """Exports one table and waits for it: as at a second, the latest one, or the changes from `since` to `at`."""
+    """Exports one table and waits for it: as at a second, the latest one, or the changes from `since` to `at`.
+
+    Raises RestorePointMissing, with the window that can be exported, for moments outside of it.
+    """
     described = describe(db.backend, db.table_name(table))
     if described is None:
         raise ResourceNotFoundException(f"Requested resource not found: Table: {db.table_name(table)} not found")
@@ -77,13 +81,27 @@ def export_table(
         request.incremental_export_specification = IncrementalExportSpecification(
             export_from_time=since.timestamp(), export_to_time=moment
         )
-    started = db.backend.call(request).export_description
+    try:
+        started = db.backend.call(request).export_description
+    except InvalidExportTimeException as error:
+        raise _export_moment_missing(db, table, at, since, str(error)) from None
     assert started is not None
 
     def look() -> ExportDescription | None:
         return db.backend.call(DescribeExport(export_arn=started.export_arn)).export_description
 
     return _finished(look, "export_status", lambda found: progress(found.item_count or 0))
+
+
+def _export_moment_missing(
+    db: Store, table: Table, at: datetime | None, since: datetime | None, error: str
+) -> RestorePointMissing:
+    """Which moments cannot be exported, why, and which can."""
+    name = db.table_name(table)
+    wanted = " to ".join("now" if each is None else text(each) for each in ([at] if since is None else [since, at]))
+    window = restore_points(db.backend, name).window
+    known = [] if window is None else [f"any second from {text(window[0])} to {text(window[1])}"]
+    return RestorePointMissing(name, f"{wanted} cannot be exported ({error})", known)
 
 
 def import_table(
