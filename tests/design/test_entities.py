@@ -772,6 +772,8 @@ WRONG: dict[str, Callable[[], object]] = {
     "Table abc: '' cannot be the name of a key attribute": lambda: Table("abc", pk=""),
     "Table abc: 5 cannot be the name of a key attribute": lambda: Table("abc", pk=5),  # type: ignore[arg-type]
     "Table abc: PK, PK has an attribute twice": lambda: Table("abc", pk="PK", sk="PK"),
+    "Table abc: indexes is <partita.design.tables.Index": lambda: Table("abc", pk="PK", indexes=Index("GSI", "A")),  # type: ignore[arg-type]
+    "Table abc: vector_indexes is 5, not a tuple": lambda: Table("abc", pk="PK", vector_indexes=5),  # type: ignore[arg-type]
     "Table abc: 5 is not an index": lambda: Table("abc", pk="PK", indexes=(5,)),  # type: ignore[arg-type]
     "Index GSI: 5 cannot be the name of a key attribute": lambda: Index("GSI", 5),  # type: ignore[arg-type]
     "Index GSI: A, B, A has an attribute twice": lambda: Index("GSI", ("A", "B"), "A"),

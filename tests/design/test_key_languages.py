@@ -23,6 +23,7 @@ from partita.design.key_languages import (
     starting_with,
     texts,
 )
+from partita.design.key_parts import ShardPart
 
 ALPHABET = '"#$a'
 SHORT = ["".join(each) for length in range(5) for each in product(ALPHABET, repeat=length)]
@@ -123,3 +124,14 @@ def test_any_text_is_any_text(text: str) -> None:
 )
 def test_extremes(language: Language, least: str | None, greatest: str | None) -> None:
     assert (language.least, language.greatest) == (least, greatest)
+
+
+@pytest.mark.parametrize("count", [1, 2, 9, 10, 11, 99, 100, 101, 1234])
+def test_language_of_shards_is_their_numbers(count: int) -> None:
+    language = ShardPart(count).language
+    assert all(str(number) in language for number in range(count))
+    assert not any(text in language for text in (str(count), str(count * 10), "00", "01", "", "-1", "a"))
+
+
+def test_language_of_shards_does_not_grow_with_their_number() -> None:
+    assert sum(map(len, ShardPart(10**9).language.edges)) < 100

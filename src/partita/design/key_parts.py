@@ -531,7 +531,9 @@ class ShardPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def language(self) -> Language:
-        return texts(str(number) for number in range(self.count))
+        widths = range(1, len(str(self.count - 1)) + 1)
+        lows = ("0" if width == 1 else f"1{'0' * (width - 1)}" for width in widths)
+        return one_of(*(digits_between(low, min("9" * len(low), str(self.count - 1), key=int)) for low in lows))
 
     def write(self, value: Any) -> str:
         exact = settled_number(value.value if isinstance(value, enum.Enum) else value, self.kind)

@@ -22,6 +22,12 @@ def _several(names: Names | None) -> tuple[str, ...]:
     return () if names is None else tuple(names) if isinstance(names, tuple | list) else (names,)
 
 
+def _listed(where: str, name: str, indexes: Any) -> tuple[Any, ...]:
+    if not isinstance(indexes, tuple | list):  # such as an index in parentheses, without a comma
+        raise DesignError(where, f"{name} is {indexes!r}, not a tuple", f"write {name}=(Index(...),)")
+    return tuple(indexes)
+
+
 def _check_name(where: str, name: object) -> None:
     if not isinstance(name, str) or not re.fullmatch(r"[a-zA-Z0-9_.-]{3,255}", name):
         raise DesignError(where, "DynamoDB rejects the name", "use 3 to 255 characters of a-z, A-Z, 0-9, _ - .")
@@ -141,8 +147,9 @@ class Table(msgspec.Struct, eq=False):
     patterns: "list[Any]" = msgspec.field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.indexes, self.vector_indexes = tuple(self.indexes), tuple(self.vector_indexes)
         _check_name(f"Table {self.name}", self.name)
+        self.indexes = _listed(f"Table {self.name}", "indexes", self.indexes)
+        self.vector_indexes = _listed(f"Table {self.name}", "vector_indexes", self.vector_indexes)
         _check_attributes(f"Table {self.name}", self.key_names)
         for each in (self.ttl, self.type_attribute):
             if each is not None:
