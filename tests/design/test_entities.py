@@ -833,6 +833,19 @@ def test_keys_behind_those_of_every_item_are_rejected() -> None:
             by_size = Keys("GSI1", "SIZE", "{size:4}")
 
 
+def test_keys_behind_others_with_their_conditions_and_parts_are_rejected() -> None:
+    ones = Table("ones", pk="PK", indexes=(Index("GSI1", "GSI1PK", "GSI1SK"),))
+    with pytest.raises(DesignError, match=r"^One.GSI1: an item has the first Keys that apply to it"):
+
+        class One(Entity, table=ones, key="ONE#{one_id}"):
+            one_id: str
+            size: int | None = None
+            colour: str = ""
+
+            large = Keys("GSI1", "SIZE", "{size:4}", when=F.size > 9)
+            large_and_red = Keys("GSI1", "RED", "{size:4}", when=(F.colour == "red") & (F.size > 9))
+
+
 def test_keys_behind_those_with_a_condition_or_an_absent_part_are_accepted() -> None:
     ones = Table("ones", pk="PK", indexes=(Index("GSI1", "GSI1PK", "GSI1SK"),))
 

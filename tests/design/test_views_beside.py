@@ -11,6 +11,7 @@ from partita import (
     CreatedAt,
     DesignError,
     Entity,
+    F,
     Index,
     InKey,
     Items,
@@ -349,3 +350,33 @@ class One(First, Larger, Entity, table=one_table(), key="ONE#{one_id}"):
     names: dict[str, Any] = {**globals(), "__name__": __name__}
     exec(source, names)  # noqa: S102 - the source is ours
     assert names["One"](one_id="1").size == 9
+
+
+def test_views_beside_each_other_may_have_the_same_keys_in_one_index() -> None:
+    ones = Table("ones", pk="PK", indexes=(Index("ByFirst", "first", "PK"), Index("GSI1", "GSI1PK", "GSI1SK")))
+
+    class Short(View):
+        one_id: Annotated[str, InKey()]
+        first: str
+
+        by_first = Keys("ByFirst")
+        listed = Keys("GSI1", "ALL", "{first}#{one_id}", when=F.first != "z")
+
+    class Long(View):
+        one_id: Annotated[str, InKey()]
+        first: str
+        text: str = "long"
+        more: str = "more"
+
+        long_by_first = Keys("ByFirst")
+        long_listed = Keys("GSI1", "ALL", "{first}#{one_id}", when=F.first != "z")
+
+    class One(Short, Long, Entity, table=ones, key="ONE#{one_id}"): ...
+
+    with connect("memory:", prove("ones", ones)) as db:
+        db.create_tables()
+        db.create(One(one_id="1", first="a"))
+        db.create(One(one_id="2", first="z"))
+        short, long = Short(one_id="1", first="a"), Long(one_id="1", first="a")
+        assert list(db(Short.by_first.query("a"))) == list(db(Short.listed)) == [short]
+        assert list(db(Long.long_by_first.query("a"))) == list(db(Long.long_listed)) == [long]

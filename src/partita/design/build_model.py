@@ -7,6 +7,7 @@ import msgspec
 
 from partita.design.codec_factory import check_set_default, codec_of, markers_of, may_be_none, unwrapped_type
 from partita.design.codecs import AttributeMember, Codec, CompressedCodec, Namer, OpenEnumCodec, ScalarCodec, TextCodec
+from partita.design.condition_text import condition_text
 from partita.design.key_parts import VerbatimPart
 from partita.design.key_templates import template
 from partita.design.keys import Keys, KeyTemplates
@@ -271,8 +272,10 @@ def _index_keys(
             _index_key_attributes(where, table, index.sk, keys.sk, attributes, own, sorts=True),
             keys.when,
         )
-        keys.entity_keys[name] = made
-        found[index.name] = (*found.get(index.name, ()), made)
+        several = found.get(index.name, ())
+        same = next((each for each in several if _is_same(each, made)), None)  # the keys of two views may be one
+        keys.entity_keys[name] = same or made
+        found[index.name] = several if same else (*several, made)
     on_disk = {each.name for each in attributes.values() if not each.in_key} | set(table.key_names)
     for index in table.all_indexes:
         if index.name not in found and on_disk.issuperset(index.pk + index.sk) and _has_vector(index, attributes):
@@ -286,6 +289,16 @@ def _index_keys(
                 ),
             )
     return found
+
+
+def _is_same(one: EntityKeys, other: EntityKeys) -> bool:
+    """Whether two keys of an entity in an index have the same texts for the same items."""
+
+    def texts(keys: EntityKeys) -> list[str | None]:
+        parts = [each.template.source if each.template else each.field for each in keys.attributes]
+        return [*parts, None if keys.when is None else condition_text(keys.when)]
+
+    return texts(one) == texts(other)
 
 
 def _has_vector(index: Index, attributes: Mapping[str, Attribute]) -> bool:

@@ -7,7 +7,8 @@ from decimal import Decimal
 import msgspec
 
 from partita.design.condition_checks import check_condition
-from partita.design.conditions import Comparison, Condition, Field
+from partita.design.condition_text import condition_text
+from partita.design.conditions import Comparison, Condition, Field, conjuncts
 from partita.design.keys import Keys
 from partita.design.markers import (
     AUTOMATIC,
@@ -48,8 +49,9 @@ def validate_model(model: Model) -> None:
     for keys in _all_keys(model):
         _check_fields(keys.where, model, keys.when)
         _check_sparse(model, keys)
+    optional = {each.field for each in model.attributes.values() if each.optional}
     for several in model.indexes.values():
-        _check_all_are_used(model, several)
+        _check_all_are_used(several, optional)
     for attribute in model.attributes.values():
         _check_markers(model, attribute)
         _check_default(model, attribute)
@@ -100,12 +102,19 @@ def _check_sparse(model: Model, keys: EntityKeys) -> None:
         raise DesignError(keys.where, wrong, "filter with .where(...), or write a template for one of its attributes")
 
 
-def _check_all_are_used(model: Model, several: tuple[EntityKeys, ...]) -> None:
-    """An item has the first keys of an index that apply to it, so nothing may follow keys that apply to every item."""
-    for keys in several[:-1]:
-        if keys.when is None and not any(model.attributes[field].optional for field in keys.required_fields):
-            wrong = "an item has the first Keys that apply to it; the first ones apply to every item, the next to none"
-            raise DesignError(keys.where, wrong, "give them a condition (when=F...), or use another index")
+def _check_all_are_used(several: tuple[EntityKeys, ...], optional: set[str]) -> None:
+    """An item has the first keys of an index that apply to it, so no keys may apply only where earlier ones do."""
+    for at, keys in enumerate(several):
+        if any(_is_covered(keys, first, optional) for first in several[:at]):
+            wrong = "an item has the first Keys that apply to it, and earlier ones apply wherever these do"
+            way_out = "give them conditions that exclude each other (when=F...), or use another index"
+            raise DesignError(keys.where, wrong, way_out)
+
+
+def _is_covered(keys: EntityKeys, first: EntityKeys, optional: set[str]) -> bool:
+    """Whether all that the first keys need, conditions and parts that may be None, is needed by these, too."""
+    needed, given = (set(map(condition_text, conjuncts(each.when))) for each in (first, keys))
+    return needed <= given and optional & set(first.required_fields) <= set(keys.required_fields)
 
 
 def _check_default(model: Model, attribute: Attribute) -> None:
