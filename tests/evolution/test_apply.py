@@ -23,7 +23,7 @@ from partita import (
     Store,
     connect,
 )
-from partita.dynamodb.requests import DeleteItem, PutItem, Scan
+from partita.dynamodb.requests import DeleteItem, PutItem, Scan, TransactWriteItems
 from partita.evolution.apply import apply_design, roll_back
 from partita.evolution.migration_plan import plan_migration
 from partita.store import design_watch
@@ -301,3 +301,29 @@ def test_a_design_is_applied_by_one_run_at_a_time_and_no_record_of_it_is_lost() 
     assert ("apply_design", "MigrationBlocked") in outcomes
     assert ("roll_back", "done") in outcomes
     assert ("roll_back", "ConfigurationError") in outcomes
+
+
+def test_guard_whose_deletion_met_another_write_is_deleted_by_the_next_pass() -> None:
+    new = second(unique=True)
+    key = {"PK": {"S": "UNIQUE#Customer#email#ghost"}, "SK": {"S": "UNIQUE"}}
+    owner = {"guardOf": {"M": {"PK": {"S": "CUSTOMER#c1"}, "SK": {"S": "PROFILE"}}}}
+    with connect("memory:") as backend:
+        db = filled(Store(backend, new.design), new, 2, 2)
+        backend.call(PutItem(table_name="shop", item=key | owner))
+
+        class Renaming:
+            """A backend on which the owner gets another value when the guard is to be deleted."""
+
+            is_done = False
+
+            def call(self, request: Any) -> Any:
+                if isinstance(request, TransactWriteItems) and "ghost" in str(request) and not self.is_done:
+                    self.is_done = True
+                    with db.change(new.one_customer("c1")) as draft:
+                        draft.email = "other"
+                return backend.call(request)
+
+        renaming = Renaming()
+        apply_design(Store(renaming, new.design))
+        assert renaming.is_done
+        assert stored(db) == built_from_nothing(db, new)

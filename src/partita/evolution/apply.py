@@ -348,7 +348,7 @@ class _Application:
                 self._note(page)
                 unreachable.add(page.items)
                 do_page(self.db, removed, page.items, result)
-                result.written += sum(orphans.delete(each) for each in page.items if each.is_guard)
+                result.written += sum(orphans.settle(each) for each in page.items if each.is_guard)
             for place, count in result.done.items():
                 self.result.done[place] = self.result.done.get(place, 0) + count
             self._check_reachable(unreachable)

@@ -67,6 +67,10 @@ class OrphanedGuards:
             return False
         return True
 
+    def settle(self, guard: PageItem) -> bool:
+        """Deletes a guard, if it is orphaned; true also where another write prevented that, and it still is."""
+        return self.delete(guard) or self.is_orphaned(guard)
+
     def _deletion(self, guard: PageItem) -> list[ItemAction] | None:
         """The actions that delete an orphaned guard; None for one that is held, or of another unique value."""
         of = unique_value_of(guard, self._uniques)
