@@ -1,11 +1,13 @@
-"""The content of tables, compared by digests of their items, which are in a temporary file and not in memory."""
+"""The content of tables, compared by digests of their items, which are in a temporary file and not in memory.
+
+The file has the keys of items. SQLite deletes its name when it opens it, so it ends with the process, however that
+ends.
+"""
 
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -70,11 +72,10 @@ class Contents:
 @contextmanager
 def contents(keys: list[str], *times: str) -> Iterator[Contents]:
     """An empty comparison of a table with these key attributes."""
-    with tempfile.TemporaryDirectory(prefix="partita-") as folder:
-        connection = sqlite3.connect(Path(folder) / "digests.db", isolation_level=None)
-        try:
-            connection.execute("PRAGMA synchronous = OFF")
-            connection.execute("BEGIN")
-            yield Contents(connection, keys, times)
-        finally:
-            connection.close()
+    connection = sqlite3.connect("", isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("BEGIN")
+        yield Contents(connection, keys, times)
+    finally:
+        connection.close()
