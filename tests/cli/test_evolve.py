@@ -92,6 +92,22 @@ def test_conflict_is_for_people_and_an_unfinished_application_can_be_rolled_back
         assert db.one(old.one_customer("twin")).email == "1@example.com"
 
 
+def test_interrupted_application_says_how_to_go_on(
+    command: Command, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("partita.evolution.apply._Application._clean", interrupt)
+        code, _, error = command("apply", DESIGN, "--on", file)
+    assert (code, error.splitlines()[-1]) == (
+        130,
+        "partita: interrupted; the same command goes on, and --rollback gives up",
+    )
+    assert command("apply", DESIGN, "--on", file)[0] == 0
+
+
 def test_doctor_reports_and_repairs(command: Command, file: Path) -> None:
     command("apply", DESIGN, "--on", file)
     assert command("doctor", DESIGN, "--on", file) == (0, "10 items: nothing is wrong\n", "")

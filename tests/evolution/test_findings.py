@@ -13,12 +13,12 @@ import pytest
 from partita import (
     AlreadyExists,
     CountOf,
+    DesignMismatch,
     Entity,
     Expires,
     Index,
     Item,
     Keys,
-    MigrationBlocked,
     NotFound,
     NotUnique,
     Store,
@@ -246,7 +246,7 @@ def test_data_of_another_design_is_reported_and_not_repaired() -> None:
         db.create(new.customer(customer_id="c", email="c@x"))
         earlier = Store(backend, old.design)
         assert any("GSI1 is gone" in each for each in diagnose(earlier).findings["design"])
-        with pytest.raises(MigrationBlocked, match="the data has another design"):
+        with pytest.raises(DesignMismatch, match="the data does not satisfy design"):
             diagnose(earlier, repair=True)
         assert new.customer.__name__ == type(db.find_by_unique(new.customer, "email", "c@x")).__name__
 

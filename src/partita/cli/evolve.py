@@ -99,10 +99,13 @@ def apply(
             print("Programs of the new one may have written without what it drops: run partita doctor --repair")
             print("with the earlier module.")
             return
-        with progress_line() as show:
-            done = apply_design(
-                db, items_per_second=rate, patience=wait, table_patience=table_wait, progress=progress_of(show)
-            )
+        try:
+            with progress_line() as show:
+                done = apply_design(
+                    db, items_per_second=rate, patience=wait, table_patience=table_wait, progress=progress_of(show)
+                )
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("; the same command goes on, and --rollback gives up") from None
     print_result(db.design.name, done)
 
 

@@ -28,7 +28,11 @@ from partita.cli.verify import verify
 from partita.cli.work import work
 from partita.errors import PartitaError
 
-app = App(name="partita", help="Declare a DynamoDB design once, in Python; prove it, run it, serve it.")
+app = App(
+    name="partita",
+    help="Declare a DynamoDB design once, in Python; prove it, run it, serve it.",
+    suppress_keyboard_interrupt=False,
+)
 for command in (
     engine,
     serve,
@@ -61,6 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs a command: that of the process, or of the arguments; an error of Partita is one line and status 2."""
     try:
         app(arguments)
+    except KeyboardInterrupt as interrupt:
+        print(f"\npartita: interrupted{interrupt}", file=sys.stderr)
+        sys.exit(130)
     except PartitaError as error:
         lacks = getattr(error, "code", None) == "UnknownOperationException"  # as DynamoDB Local of backups
         advice = " The endpoint does not have an operation that this command needs." if lacks else ""

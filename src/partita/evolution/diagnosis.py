@@ -16,7 +16,7 @@ import msgspec
 
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.values import Item
-from partita.errors import MigrationBlocked
+from partita.errors import DesignMismatch, MigrationBlocked
 from partita.evolution.apply import count_again
 from partita.evolution.counter_results import CounterTotals
 from partita.evolution.evolution_store import evolution_store
@@ -45,6 +45,7 @@ KINDS = {
     WorkKind.COUNT: "uncounted items",
     WorkKind.LEFTOVERS: "leftovers of counting",
 }
+_UNDER_WAY = "a design is being applied to the data: finish it first"
 EXPIRED_FOR = timedelta(days=2)
 """DynamoDB deletes an expired item within a few days, typically."""
 
@@ -73,7 +74,7 @@ def diagnose(
 ) -> Diagnosis:
     """Compares all items of a store with its design; with `repair`, repairs what it can.
 
-    MigrationBlocked where data is to be repaired that does not have the design, or to which one is being applied.
+    DesignMismatch where data is to be repaired that has another design, MigrationBlocked where one is being applied.
     """
     return _Doctor(db, repair, progress, items_per_second).run()
 
@@ -123,14 +124,15 @@ class _Doctor:
         records = self.db.run_flow(fetch_designs(self.db.context, names))
         is_settled = all(each.state == "public" for each in records.values())
         facts = design_facts(self.db)
-        found = (mismatch for name, each in records.items() for mismatch in mismatches(each.facts, facts[name]))
-        reasons = [f"the data has another design: {each}" for each in found]
+        found = [mismatch for name, each in records.items() for mismatch in mismatches(each.facts, facts[name])]
+        for each in found:
+            self.found.add("design", f"the data has another design: {each}")
         if not is_settled:
-            reasons.append("a design is being applied to the data: finish it first")
-        for each in reasons:
-            self.found.add("design", each)
-        if self._repair and reasons:
-            raise MigrationBlocked(self.db.design.name, reasons)
+            self.found.add("design", _UNDER_WAY)
+        if self._repair and not is_settled:
+            raise MigrationBlocked(self.db.design.name, [_UNDER_WAY])
+        if self._repair and found:
+            raise DesignMismatch(self.db.design.name, found)
         return is_settled
 
     def _examine_counters(self, totals: CounterTotals) -> None:
