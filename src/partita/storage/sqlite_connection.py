@@ -190,7 +190,8 @@ class SqliteConnection:
         return bool(found == "blob")
 
     def _checked(self, space: str, key: Any, weight: Any, value: Any, checksum: Any) -> Row:
-        if checksum_of_any(key, weight, value) != checksum:
+        expected = checksum_of_any(key, weight, value)
+        if expected is None or expected != checksum:  # no checksum, of values that have none, is no match
             self._report(space, key)
         return Row(weight, value)
 
