@@ -110,6 +110,9 @@ def gsi(name: str = "byG", key: list[Json] | None = None, **projection: Any) -> 
 
 
 WITH_G = {"AttributeDefinitions": definitions(pk="S", g="S")}
+NAME_LENGTH = (  # in bytes; DynamoDB Local says so of both
+    "Names of key attributes and attributes projected into an index must be between 1 and 255 characters, inclusive"
+)
 WRONG: list[tuple[Json, str]] = [
     (
         {"BillingMode": "PAY_PER_REQUEST", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}},
@@ -157,6 +160,20 @@ WRONG: list[tuple[Json, str]] = [
     (
         {"GlobalSecondaryIndexes": [gsi(ProjectionType="INCLUDE")], **WITH_G},
         f"{INVALID}ProjectionType is INCLUDE, but NonKeyAttributes is not specified",
+    ),
+    *(
+        (
+            {"GlobalSecondaryIndexes": [gsi(ProjectionType="INCLUDE", NonKeyAttributes=["a", name])], **WITH_G},
+            NAME_LENGTH,
+        )
+        for name in ("", "x" * 256, "é" * 128)
+    ),
+    (
+        {
+            "KeySchema": [{"AttributeName": "é" * 128, "KeyType": "HASH"}],
+            "AttributeDefinitions": [{"AttributeName": "é" * 128, "AttributeType": "S"}],
+        },
+        NAME_LENGTH,
     ),
     (
         {"GlobalSecondaryIndexes": [gsi(f"by{number:03}") for number in range(21)], **WITH_G},

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from partita.dynamodb.canonical import text_size
 from partita.dynamodb.exceptions import (
     INVALID,
     LimitExceededException,
@@ -13,6 +14,7 @@ from partita.dynamodb.limits import (
     GLOBAL_INDEXES,
     INCLUDED_ATTRIBUTES,
     INDEX_KEY_ATTRIBUTES,
+    KEY_NAME_BYTES,
     LOCAL_INDEXES,
     TABLES_PER_REGION,
 )
@@ -208,6 +210,7 @@ def _check_defined(schema: list[KeySchemaElement], defined: list[str]) -> None:
 
 def check_schema(schema: list[KeySchemaElement]) -> None:
     """Checks for one HASH, then at most one RANGE."""
+    _check_lengths(schema)
     names = [each.attribute_name for each in schema]
     if len(set(names)) != len(names):
         raise ValidationException("Both the Hash Key and the Range Key element in the KeySchema have the same name")
@@ -219,6 +222,7 @@ def check_schema(schema: list[KeySchemaElement]) -> None:
 
 def _check_global_schema(schema: list[KeySchemaElement]) -> None:
     """Checks for up to four HASH attributes, then up to four RANGE attributes."""
+    _check_lengths(schema)
     kinds = [each.key_type for each in schema]
     if len(schema) <= 2 and kinds != ["HASH", "HASH"]:
         check_schema(schema)
@@ -309,6 +313,21 @@ def check_projection(index: SecondaryIndex | VectorIndexDefinition) -> None:
         raise ValidationException(f"{INVALID}ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
     if listed is not None and len(set(listed)) != len(listed):
         raise ValidationException(f"{INVALID}Duplicate attribute in NonKeyAttributes of index: {index.index_name}")
+    for name in listed or ():
+        _check_length(name)
+
+
+def _check_lengths(schema: list[KeySchemaElement]) -> None:
+    for each in schema:
+        _check_length(each.attribute_name or "")
+
+
+def _check_length(name: str) -> None:
+    if not name or (len(name) * 4 > KEY_NAME_BYTES and text_size(name) > KEY_NAME_BYTES):
+        raise ValidationException(
+            "Names of key attributes and attributes projected into an index must be between 1 and "
+            f"{KEY_NAME_BYTES} characters, inclusive"
+        )
 
 
 def check_included(indexes: list[SecondaryIndex]) -> None:
