@@ -73,7 +73,11 @@ def _set_aside(file: Path, damaged: list["Damage"]) -> None:
     report = Path(f"{file}.damaged")
     with report.open("a", encoding="utf-8") as lines:
         for each in damaged:
-            stored = {"key": _as_json(each.row.key), "weight": each.row.weight, "value": _as_json(each.row.value)}
+            stored = {
+                "key": _as_json(each.row.key),
+                "weight": _as_json(each.row.weight),
+                "value": _as_json(each.row.value),
+            }
             where = {"table": each.table, "kind": each.kind, "restored": each.row.restored}
             if each.row.restored:
                 print(f"{each.table}: an {each.kind} at a damaged key is stored at its own key again")

@@ -52,7 +52,10 @@ class SpaceMissing(StorageError):
 
 
 class CorruptRow(StorageError):
-    """A row that does not match its checksum: the file was damaged, or changed by another program."""
+    """A row that does not match its checksum: the file was damaged, or changed by another program.
+
+    The key is empty where it is not known.
+    """
 
     def __init__(self, path: str, space: str, key: bytes) -> None:
         super().__init__(path, space, key)
@@ -61,7 +64,7 @@ class CorruptRow(StorageError):
         self.key = key
 
     def __str__(self) -> str:
-        row = f"the row {self.key.hex()} of {self.space}"
+        row = f"the row {self.key.hex()} of {self.space}" if self.key else f"a row of {self.space}"
         return f"{self.path}: {row} is damaged: it does not match its checksum; run `partita verify {self.path}`"
 
 

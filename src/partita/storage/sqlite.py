@@ -310,9 +310,7 @@ class ReadOnlySqliteStorage:
 
     def collect_corrupt_rows(self) -> list[CorruptRow]:
         """From now on damaged rows are returned as they are, and reported in the list."""
-        found: list[CorruptRow] = []
-        self._connection.corrupt = found
-        return found
+        return self._connection.collect_corrupt_rows()
 
     def close(self) -> None:
         self._connection.close()

@@ -35,6 +35,7 @@ _row: Callable[[Any], Row] = partial(tuple.__new__, Row)  # `Row._make` without 
 _SYNCHRONOUS = {"power": "FULL", "process": "NORMAL"}
 _numbers = count()  # of connections
 _UNREADABLE = (apsw.CorruptError, apsw.NotADBError)
+_FAILED = (apsw.Error, UnicodeDecodeError)  # the second of a damaged row: columns of ours are never text
 _CLOSING = (apsw.ConnectionClosedError, apsw.CursorClosedError, apsw.InterruptError, apsw.ThreadingViolationError)
 
 
@@ -106,6 +107,7 @@ class SqliteConnection:
         self.path = path
         self.corrupt: list[CorruptRow] | None = None  # a list collects damaged rows instead of raising
         self._checksum = checksum
+        self._columns = "k, w, v, " + checksum
         self._first_version = next(_numbers) << 32  # SQLite's own versions of two connections may be equal
         self.execute = self.apsw.cursor().execute
         self.get: Callable[[str, bytes], Row | None] = self._getter()
@@ -122,7 +124,7 @@ class SqliteConnection:
         def get(space: str, key: bytes) -> Row | None:
             try:
                 found: Any = execute(statements[space], (key,)).get
-            except apsw.Error as error:
+            except _FAILED as error:
                 raise connection.storage_error(error, space) from None
             if found is None:
                 if not is_writer:  # most writes are of new rows
@@ -140,6 +142,12 @@ class SqliteConnection:
             return _row((weight, value))
 
         return get
+
+    def collect_corrupt_rows(self) -> list[CorruptRow]:
+        """From now on damaged rows are returned as they are, and reported in the list."""
+        self.corrupt = []
+        self._columns = _columns_without_text(("k", "w", "v", self._checksum))
+        return self.corrupt
 
     def check_missing(self, space: str, key: bytes) -> None:
         """Raises CorruptRow where a row beside a missing one has a damaged key.
@@ -159,7 +167,10 @@ class SqliteConnection:
             return
         try:
             beside: Any = self.execute(statement, (first, last)).fetchall()
-        except apsw.Error as error:
+        except UnicodeDecodeError:
+            self._report(space, b"")
+            return
+        except _FAILED as error:
             raise self.storage_error(error, space) from None
         self._check_mapping()
         for found, checksum in beside:
@@ -172,7 +183,7 @@ class SqliteConnection:
         sql = f'SELECT s.w, l.v, {checksum} FROM "{space}" s LEFT JOIN large l ON l.id = s.v WHERE s.k = ?'
         try:
             found = self.apsw.execute(sql, (key,)).fetchall()
-        except apsw.Error as error:
+        except _FAILED as error:
             raise self.storage_error(error, space) from None
         self._check_mapping()
         if not found:
@@ -185,7 +196,7 @@ class SqliteConnection:
         """Whether the value has become a small one since it was read as a large one."""
         try:
             found: Any = self.apsw.execute(f'SELECT typeof(v) FROM "{space}" WHERE k = ?', (key,)).get
-        except apsw.Error as error:
+        except _FAILED as error:
             raise self.storage_error(error, space) from None
         return bool(found == "blob")
 
@@ -206,7 +217,7 @@ class SqliteConnection:
     ) -> Iterator[tuple[bytes, int, bytes]]:
         cursor, size, is_empty = None, _FIRST_ROWS, True
         try:
-            cursor = self.apsw.execute(*self._select("k, w, v, " + self._checksum, space, low, high, reverse))
+            cursor = self.apsw.execute(*self._select(self._columns, space, low, high, reverse))
             while rows := self._next_rows(cursor, size):
                 batch = self._checked_batch(space, rows)
                 if batch.keys:
@@ -217,7 +228,7 @@ class SqliteConnection:
             self._check_mapping()  # the rows may have ended at zeros
             if is_empty:
                 self._check_start((space, low, high, reverse, size))
-        except apsw.Error as error:
+        except _FAILED as error:
             raise self.storage_error(error, space) from None
         finally:
             if cursor is not None:
@@ -245,7 +256,7 @@ class SqliteConnection:
             return None
         try:
             found: Any = self.execute(*self._select("v", *asked)).get
-        except apsw.Error as error:
+        except _FAILED as error:
             raise self.storage_error(error, asked[0]) from None
         self._check_mapping()
         return verified if found == (verified.values if len(verified.values) > 1 else verified.values[0]) else None
@@ -253,7 +264,7 @@ class SqliteConnection:
     def _read_batch(self, asked: BatchRequest) -> tuple[RowBatch, bool]:
         """The next rows, and whether they are the last of the range."""
         space, size = asked[0], asked[-1]
-        statement = self._select("k, w, v, " + self._checksum, *asked)
+        statement = self._select(self._columns, *asked)
         try:
             rows = self.execute(*statement).fetchall()
             has_large = not all(type(row[2]) is bytes for row in rows)
@@ -261,7 +272,7 @@ class SqliteConnection:
                 rows, is_last = self._with_large_values(statement, size)
             else:
                 is_last = len(rows) < size
-        except apsw.Error as error:
+        except _FAILED as error:
             raise self.storage_error(error, space) from None
         batch = self._checked_batch(space, rows)
         if batch.keys:
@@ -340,8 +351,10 @@ class SqliteConnection:
         is_row = type(key) is bytes and type(weight) is int and type(value) is bytes
         return (key, weight, value) if is_row else None
 
-    def storage_error(self, error: apsw.Error, space: str = "") -> Exception:
+    def storage_error(self, error: apsw.Error | UnicodeDecodeError, space: str = "") -> Exception:
         """The error of the contract for one of SQLite."""
+        if isinstance(error, UnicodeDecodeError):
+            return CorruptRow(self.path, space, b"")
         if isinstance(error, _CLOSING):
             return StorageClosed(self.path)
         if isinstance(error, _UNREADABLE):
@@ -358,7 +371,7 @@ class SqliteConnection:
         checksum = "c" if self._checksum == "c" else "NULL"
         try:
             found: Any = self.execute(f'SELECT k, {checksum} FROM "{space}" ORDER BY k DESC LIMIT 1').get
-        except apsw.Error as error:
+        except _FAILED as error:
             raise self.storage_error(error, space) from None
         self._check_mapping()
         if found is None:
@@ -371,7 +384,7 @@ class SqliteConnection:
     def totals(self, space: str) -> Totals:
         try:
             found = self.apsw.execute("SELECT n, w FROM spaces WHERE name = ?", (space,)).fetchall()
-        except apsw.Error as error:
+        except _FAILED as error:
             raise self.storage_error(error, space) from None
         self._check_mapping()
         if not found:
@@ -416,6 +429,11 @@ class SqliteConnection:
         """Closes a connection that has failed; another error while closing it changes nothing."""
         with suppress(apsw.Error):
             self.close()
+
+
+def _columns_without_text(columns: Sequence[str]) -> str:
+    """Columns of a row with None in the place of text, which only a damaged row has, and which may not be UTF-8."""
+    return ", ".join(f"iif(typeof({each}) = 'text', NULL, {each})" for each in columns)
 
 
 def _is_intact(key: Any, checksum: Any) -> bool:

@@ -16,17 +16,20 @@ KeyOf = Callable[[bytes], bytes | None]
 
 _VALUE = "CASE typeof(s.v) WHEN 'integer' THEN (SELECT l.v FROM large l WHERE l.id = s.v) ELSE s.v END"
 
+_COLUMNS = ("s.k", "s.w", "s.v", "s.c", _VALUE)
+
 
 class _StoredRow(NamedTuple):
     """A row as it is stored, damaged or not: its columns, and its value, be it in `large` or in the row."""
 
     columns: tuple[Any, ...]
     value: Any
+    has_text: bool  # which no column of ours is; it has been read as bytes, since it may not be UTF-8
 
     @property
     def is_intact(self) -> bool:
         key, weight, _, checksum = self.columns
-        return type(checksum) is int and checksum_of_any(key, weight, self.value) == checksum
+        return not self.has_text and type(checksum) is int and checksum_of_any(key, weight, self.value) == checksum
 
     @property
     def is_value_intact(self) -> bool:
@@ -55,9 +58,11 @@ def repair_rows(connection: SqliteConnection, space: str, key_of: KeyOf) -> list
 
 
 def _stored_rows(connection: SqliteConnection, space: str) -> Iterator[_StoredRow]:
-    rows: Any = connection.apsw.execute(f'SELECT s.k, s.w, s.v, s.c, {_VALUE} FROM "{space}" s')
-    for *columns, value in rows:
-        yield _StoredRow(tuple(columns), value)
+    columns = ", ".join(f"iif(typeof({each}) = 'text', CAST({each} AS BLOB), {each})" for each in _COLUMNS)
+    has_text = " OR ".join(f"typeof({each}) = 'text'" for each in _COLUMNS)
+    rows: Any = connection.apsw.execute(f'SELECT {columns}, {has_text} FROM "{space}" s')
+    for *found, value, is_text in rows:
+        yield _StoredRow(tuple(found), value, bool(is_text))
 
 
 def _restore(
