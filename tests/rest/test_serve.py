@@ -142,7 +142,7 @@ def test_error_is_one_line(tmp_path: Path, arguments: Sequence[str], said: str) 
     assert said in _error(tmp_path, "serve", *arguments, "--port", str(free_port()))
 
 
-def test_interrupted_seed_command_ends_silently_and_is_incomplete(tmp_path: Path) -> None:
+def test_interrupted_seed_command_says_so_and_is_incomplete(tmp_path: Path) -> None:
     command = [str(PARTITA), "seed", "checks", "--on", "x.db", "--scale", "1000"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         file = tmp_path / "x.db"
@@ -150,7 +150,7 @@ def test_interrupted_seed_command_ends_silently_and_is_incomplete(tmp_path: Path
             os.sched_yield()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, errors) == (130, "")
+    assert (process.returncode, errors.strip()) == (130, "partita: interrupted")
     with connect(str(file), maintain=False) as backend:
         system = open_systems(backend, [SYSTEMS["checks"]])[0]
         assert not is_loaded(system.db, "checks-1000-1", SYSTEMS["checks"].seed.total(1000))

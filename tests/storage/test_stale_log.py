@@ -131,10 +131,12 @@ def test_log_is_followed_through_its_restarts(tmp_path: Path, monkeypatch: pytes
     shutil.copy(path, tmp_path / "older")
     sizes = set()
     with closing(SqliteStorage(str(path), "process")) as storage:
-        for key in range(100, 220):
+        for key in range(100, 5_000):
             put(storage, key)
             sizes.add(path.stat().st_size)
             assert not is_stale(str(path))
+            if key >= 220 and len(sizes) > 3:
+                break
         shutil.copy(f"{path}-wal", f"{left}-wal")
         shutil.copy(tmp_path / "older", left)
     assert len(sizes) > 3  # checkpoints have grown the file
