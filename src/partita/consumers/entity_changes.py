@@ -1,13 +1,12 @@
 """Changes: what a handler receives, as entities before and after."""
 
 from datetime import datetime
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
+from partita.consumers.change_conditions import checked, holds
 from partita.design.conditions import Condition
-from partita.design.models import model_of
-from partita.plan.predicates import design_predicate
 
 E = TypeVar("E")
 
@@ -51,10 +50,12 @@ class Created(_Change[E], frozen=True):
 
     def became(self, condition: Condition) -> E | None:
         """The entity, if the condition is true of it and was not before; else None."""
-        return self.after if _holds(type(self.after), condition, self.info.after_image) else None
+        is_true = checked(type(self.after), "became", condition)
+        return self.after if holds(is_true, self.info.after_image) else None
 
     def stopped(self, condition: Condition) -> E | None:
         """None: nothing was true of an entity that did not exist."""
+        checked(type(self.after), "stopped", condition)
         return None
 
 
@@ -66,13 +67,15 @@ class Updated(_Change[E], frozen=True):
 
     def became(self, condition: Condition) -> E | None:
         """The entity as it is now, if the condition is true of it and was not before; else None."""
-        now = _holds(type(self.after), condition, self.info.after_image)
-        return self.after if now and not _holds(type(self.before), condition, self.info.before_image) else None
+        is_true = checked(type(self.after), "became", condition)
+        now = holds(is_true, self.info.after_image)
+        return self.after if now and not holds(is_true, self.info.before_image) else None
 
     def stopped(self, condition: Condition) -> E | None:
         """The entity as it is now, if the condition was true of it before and is no longer; else None."""
-        now = _holds(type(self.after), condition, self.info.after_image)
-        return self.after if not now and _holds(type(self.before), condition, self.info.before_image) else None
+        is_true = checked(type(self.after), "stopped", condition)
+        now = holds(is_true, self.info.after_image)
+        return self.after if not now and holds(is_true, self.info.before_image) else None
 
 
 class Deleted(_Change[E], frozen=True):
@@ -87,15 +90,13 @@ class Deleted(_Change[E], frozen=True):
 
     def became(self, condition: Condition) -> E | None:
         """None: nothing is true of an entity that does not exist."""
+        checked(type(self.before), "became", condition)
         return None
 
     def stopped(self, condition: Condition) -> E | None:
         """The entity as it was, if the condition was true of it; else None."""
-        return self.before if _holds(type(self.before), condition, self.info.before_image) else None
+        is_true = checked(type(self.before), "stopped", condition)
+        return self.before if holds(is_true, self.info.before_image) else None
 
 
 Change: TypeAlias = Created[E] | Updated[E] | Deleted[E]
-
-
-def _holds(entity: type[Any], condition: Condition, image: msgspec.Raw | None) -> bool:
-    return image is not None and design_predicate(model_of(entity), condition)(msgspec.json.decode(image))

@@ -36,6 +36,11 @@ def evaluate(condition: Condition, item: Item) -> bool:
 @cache
 def design_predicate(model: Model, condition: Condition) -> Predicate:
     """A condition that is part of a design, such as a counter's `when`, as a function of a stored item."""
+    return predicate(model, condition)
+
+
+def predicate(model: Model, condition: Condition) -> Predicate:
+    """The same for a condition that is built for one use, which is not remembered."""
     evaluated = _test(to_encoded(model, condition))
     return lambda item: evaluated(item, {})
 
