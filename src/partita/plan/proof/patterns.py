@@ -21,6 +21,7 @@ from partita.plan.old_ranges import old_reads, varied_arguments
 from partita.plan.proof.contents import proven_range
 from partita.plan.proof.filters import check_filter, projected_names
 from partita.plan.proof.order import proven_order
+from partita.plan.proof.overlaps import held_by_earlier
 from partita.plan.stored_keys import templates_text
 
 
@@ -49,6 +50,7 @@ def prove_read(read: Read) -> Proof:
         else f"{count} {'Query' if count == 1 else 'Queries, merged by sort key,'} per page",
         "one contiguous range" if not read.single else "one whole key",
         *contents,
+        *held_by_earlier(read),
         order,
         *_check_projection(read, index),
         *_optional_parts(read, found),

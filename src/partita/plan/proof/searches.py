@@ -17,6 +17,7 @@ from partita.design.tables import VectorIndex
 from partita.errors import ProofError
 from partita.plan.key_ranges import KeyRange, key_range
 from partita.plan.old_ranges import check_partitions
+from partita.plan.proof.overlaps import held_by_earlier
 from partita.plan.stored_keys import index_keys, meeting
 
 
@@ -45,6 +46,7 @@ def prove_search(read: Read) -> SearchProof:
         sentences.append(f"{read.sources[0].model.table.type_attribute} leaves out {' and '.join(foreign)}")
     else:
         sentences.append(f"no other entity can be found in index {index.name}")
+    sentences += held_by_earlier(read)
     if index.project != "ALL":
         sentences.append(f"{index.name} projects every returned attribute")
     return SearchProof(found, bool(foreign), names, tuple(sentences))

@@ -11,6 +11,7 @@ from partita.design.vector_values import VectorCodec
 from partita.errors import DesignError
 from partita.plan.effects import OWNER
 from partita.plan.proof.old_key_forms import check_old_keys
+from partita.plan.proof.overlaps import check_all_can_be_written
 from partita.plan.stored_keys import StoredKey, meeting, table_keys
 
 
@@ -21,6 +22,7 @@ def prove_table(table: Table) -> None:
         _check_one_writer(model)
         _check_guards(table, model)
         check_old_keys(model)
+        check_all_can_be_written(model)
     stored = [key for model in table.models for key in table_keys(model)]
     for one, other in combinations(stored, 2):
         if one.model is other.model and one.keys is not None and other.keys is not None:
