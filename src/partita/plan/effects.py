@@ -230,6 +230,13 @@ def _guard_actions(before: Effects, after: Effects, skip: set[ItemIdentity], now
             yield _of_guard("delete", guard, Clause(owned, _nothing_to_take(guard.model, identity)))
 
 
+def guard_has_expired(model: Model, guard: Item, now: datetime) -> bool:
+    """Whether a stored guard has expired with its item, so that its value is free."""
+    if model.expires is None or model.table.ttl is None:
+        return False
+    return not evaluate(alive(model.table.ttl, expiry_second(now)), guard)
+
+
 def _owned_by(owner: Item) -> Condition:
     """The item is a guard of this owner; a guard of older code names none."""
     return AnyOf((absent(OWNER), Comparison("=", _OWNER, {"M": owner})))

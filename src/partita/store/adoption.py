@@ -19,11 +19,11 @@ from partita.design.tables import Table
 from partita.dynamodb import requests as wire
 from partita.dynamodb.canonical import equal_items, item_identity
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import AlreadyExists, InvalidValue, NotFound, StoreError
+from partita.errors import AlreadyExists, InvalidValue, NotFound, NotUnique, StoreError
 from partita.plan.actions import Clause, ItemAction, SetAttribute, Step, equals, present
 from partita.plan.changes import is_free, merged_with_unknown
 from partita.plan.design import Counter, Design
-from partita.plan.effects import OWNER, Effects, actions, effects
+from partita.plan.effects import OWNER, Effects, actions, effects, guard_has_expired
 from partita.plan.fences import whole_fence
 from partita.plan.items import GUARD, Values, key_in_item, key_of, key_parts, key_text, values_of
 from partita.plan.races import Raced
@@ -125,13 +125,30 @@ def _is_copy(context: StoreContext, model: Model, item: Item, values: Values) ->
     return key != key_in_item(model, item) and (yield from fetch_current_item(context, model, values)) is not None
 
 
-def adopt_item(context: StoreContext, design: Design, model: Model, item: Item) -> Flow[tuple[bool, int]]:
-    """Rewrites one item as the design stores it; returns whether it changed, and how many guards were created."""
+def move_item(context: StoreContext, design: Design, model: Model, item: Item) -> Flow[None]:
+    """Moves an item to its current key, for another write that needs it there or has to delete it.
+
+    It takes the unique values that are free. One that another item holds stays with that: the two were equal before.
+    """
+    try:
+        yield from adopt_item(context, design, model, item, leaves_held=True)
+    except NotUnique:
+        raise Raced(model.name) from None  # another writer has taken the value since its guard was read
+
+
+def adopt_item(
+    context: StoreContext, design: Design, model: Model, item: Item, *, leaves_held: bool = False
+) -> Flow[tuple[bool, int]]:
+    """Rewrites one item as the design stores it; returns whether it changed, and how many guards were created.
+
+    A unique value that another item holds is an error, unless it `leaves_held` values to their holders.
+    """
     values = values_of(model, decoder_of(model).from_item(item))
     wanted = merged_with_unknown(model, item, values, values)
     wanted |= {name: with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
     stored_key = key_in_item(model, item)
-    outdated, missing = yield from _guards(context, model, stored_key, effects(design, model, values, wanted))
+    after = effects(design, model, values, wanted)
+    outdated, missing = yield from _guards(context, model, stored_key, after, leaves_held=leaves_held)
     now = context.clock()
     rewriting = [] if equal_items(wanted, item) else list(_rewrite_actions(model, item, wanted, values, now))
     guarding = actions(design, model, outdated, missing, set(), now)
@@ -162,17 +179,22 @@ def _rewrite_actions(model: Model, old: Item, new: Item, values: Values, now: da
     yield ItemAction("put", model.table.name, new_key, model.name, item=new, clauses=(free,))
 
 
-def _guards(context: StoreContext, model: Model, stored_key: Item, after: Effects) -> Flow[tuple[Effects, Effects]]:
+def _guards(
+    context: StoreContext, model: Model, stored_key: Item, after: Effects, *, leaves_held: bool
+) -> Flow[tuple[Effects, Effects]]:
     """The guards that name the item by its old key, and those to be created or to replace them."""
     outdated, missing = Effects(), Effects()
     for identity, guard in after.guards.items():
         raw = yield from fetch_item(context, model.table.name, guard.key)
-        owner = None if raw is None else msgspec.json.decode(raw).get(OWNER)
+        held: Item = {} if raw is None else msgspec.json.decode(raw)
+        owner = held.get(OWNER)
         if owner == {"M": guard.owner}:
             continue
-        missing.guards[identity] = guard
         if owner == {"M": stored_key}:
             outdated.guards[identity] = msgspec.structs.replace(guard, owner=stored_key)
+        elif leaves_held and held and not guard_has_expired(model, held, context.clock()):
+            continue
+        missing.guards[identity] = guard
     return outdated, missing
 
 

@@ -22,7 +22,7 @@ from partita.design.reads import EntityKey, Query, Read
 from partita.design.untyped_values import number_text
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.values import Item
-from partita.errors import AlreadyExists, ConditionFailed, StillReferenced, StoredItemInvalid
+from partita.errors import ConditionFailed, StillReferenced, StoredItemInvalid
 from partita.plan.actions import Clause, ItemAction, present
 from partita.plan.changes import StoredItem
 from partita.plan.condition_expressions import to_stored
@@ -37,11 +37,18 @@ from partita.plan.writes import can_delete_without_read, deletion, fenced_by_ite
 from partita.store.batches import BatchWrite, batch_write
 from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
-from partita.store.execution import Planning, SkippedItems, retry_on_race
+from partita.store.execution import (
+    ATTEMPTS,
+    Planning,
+    SkippedItems,
+    pause_after_conflict,
+    retries_exhausted,
+    retry_on_race,
+)
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item
 from partita.store.old_items import has_expired, is_in_place, now_seconds
-from partita.store.old_keys import fetch_with_copies
+from partita.store.old_keys import fetch_with_copies, move_or_delete_copy
 from partita.store.readiness import check_counted, check_writable
 from partita.store.reading import QueryPages, fetch_stored_item
 
@@ -420,18 +427,29 @@ class _OwnerDeletion:
     def _in_current_form(self, child: Model, item: Item) -> Flow[StoredItem | None]:
         """A child for its deletion; if other code wrote its key in another form, it is moved first.
 
-        An item that cannot be decoded, or that exists under both keys, is deleted as it is.
+        An item that cannot be decoded, or that exists under both keys, is deleted where it is.
         """
-        from partita.store.adoption import adopt_item
-
         try:
-            entity = decoder_of(child).from_item(item)
-            if key_of(child, values_of(child, entity)) != key_in_item(child, item):
-                yield from adopt_item(self._context, self._design, child, item)
-        except (StoredItemInvalid, AlreadyExists):
+            found = StoredItem(item, decoder_of(child).from_item(item))
+        except StoredItemInvalid:
             yield from batch_write(self._context, [BatchWrite(child, key_in_item(child, item))])
             return None
-        return StoredItem(item, entity)
+        for attempt in range(ATTEMPTS):
+            values, stored_key = values_of(child, found.entity), key_in_item(child, found.item)
+            if key_of(child, values) == stored_key:
+                return found
+            try:
+                moved = yield from move_or_delete_copy(self._context, self._design, child, found.item)
+                return found if moved else None
+            except Raced:
+                yield pause_after_conflict(self._context, child.name, attempt)
+            again = yield from fetch_stored_item(self._context, child, stored_key)
+            if again is None:  # another writer has moved it, or deleted it
+                again = yield from fetch_stored_item(self._context, child, key_of(child, values))
+            if again is None:
+                return None
+            found = again
+        raise retries_exhausted(child.name)
 
 
 def _identity(model: Model, item: Item) -> ItemIdentity:

@@ -17,6 +17,7 @@ key, it is moved to its own current key.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -200,7 +201,7 @@ def move_from_old_key(
     With `only`, no copy is left under an old key: what is stored under the current key is the item. Before anything is
     moved, `when` has to be true of the item, and `check` receives the entity, and may raise.
     """
-    from partita.store.adoption import adopt_item
+    from partita.store.adoption import move_item
 
     moved = False
     for attempt in range(ATTEMPTS):
@@ -212,11 +213,11 @@ def move_from_old_key(
             current = yield from fetch_current_item(context, model, values)
             _check_item(model, values, item if current is None else msgspec.json.decode(current), when, check)
         try:
-            try:
-                yield from adopt_item(context, design, model, item)
-            except AlreadyExists:
-                if only:
-                    yield from execute(context, (yield from _copy_deletion(context, design, model, item)))
+            if only:
+                yield from move_or_delete_copy(context, design, model, item)
+            else:
+                with suppress(AlreadyExists):
+                    yield from move_item(context, design, model, item)
         except Raced:
             yield pause_after_conflict(context, model.name, attempt)
             continue
@@ -224,6 +225,21 @@ def move_from_old_key(
         if not only:
             return True
     raise retries_exhausted(model.name)
+
+
+def move_or_delete_copy(context: StoreContext, design: Design, model: Model, item: Item) -> Flow[bool]:
+    """Moves an item to its current key; false if one is stored there: then this is its copy, and is deleted."""
+    from partita.store.adoption import move_item
+
+    try:
+        yield from move_item(context, design, model, item)
+        return True
+    except AlreadyExists:
+        values = values_of(model, decoder_of(model).from_item(item))
+        current = yield from _fetch_current(context, model, values)
+        kept = {} if current is None else _guards(design, model, values_of(model, current.entity))
+        yield from execute(context, (yield from _copy_deletion(context, design, model, item, kept)))
+        return False
 
 
 def _check_item(
@@ -240,8 +256,6 @@ def _check_item(
 
 def free_keys(context: StoreContext, design: Design, keys: Iterable[tuple[Model, Item]]) -> Flow[None]:
     """Moves every item that is stored under one of these current keys, but under an old key of its own."""
-    from partita.store.adoption import adopt_item
-
     for model, key in keys:
         if not can_be_of_another(model, key):
             continue
@@ -251,10 +265,7 @@ def free_keys(context: StoreContext, design: Design, keys: Iterable[tuple[Model,
             if raw is None or old_place((model,), item) is None or has_expired(context, model, raw):
                 break
             try:
-                try:
-                    yield from adopt_item(context, design, model, item)
-                except AlreadyExists:
-                    yield from execute(context, (yield from _copy_deletion(context, design, model, item)))
+                yield from move_or_delete_copy(context, design, model, item)
             except Raced:
                 yield pause_after_conflict(context, model.name, attempt)
         else:
