@@ -19,6 +19,7 @@ need, and is never given without one.
 from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from heapq import heappop, heappush
 from itertools import pairwise
 
 import msgspec
@@ -61,6 +62,28 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True):
     def useful_edges(self) -> tuple[tuple[Edge, ...], ...]:
         """The edges behind which some text ends."""
         return tuple(tuple(edge for edge in edges if edge[2] in self.alive) for edges in self.edges)
+
+    @cached_property
+    def fewest_bytes(self) -> int | None:
+        """The length of its shortest text in UTF-8; None where it has no text."""
+        found: dict[int, int] = {}
+        waiting = [(0, 0)]
+        while waiting:
+            length, state = heappop(waiting)
+            if state in self.accepting:
+                return length
+            if state in found:
+                continue
+            found[state] = length
+            for low, _, to in self.edges[state]:
+                if to not in found:
+                    heappush(waiting, (length + _utf8_bytes(low), to))
+        return None
+
+    @property
+    def most_needed_bytes(self) -> int:
+        """A bound of `fewest_bytes` that costs nothing: a shortest text is in no state twice."""
+        return _UTF8_MOST * (len(self.edges) - 1)
 
     @cached_property
     def least(self) -> str | None:
@@ -113,6 +136,14 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True):
                 if after not in seen:
                     seen.add(after)
                     waiting.append((text + _readable_character(low, high), after))
+
+
+_UTF8_MOST = 4  # bytes of a character
+
+
+def _utf8_bytes(point: int) -> int:
+    """The length of a character."""
+    return 1 if point < 0x80 else 2 if point < 0x800 else 3 if point < 0x10000 else _UTF8_MOST
 
 
 def _pieces(language: Language, states: frozenset[int]) -> Iterator[Span]:

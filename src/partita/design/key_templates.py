@@ -43,12 +43,13 @@ from partita.design.open_enum import OpenEnum
 from partita.design.separators import HASH, Separator
 from partita.design.timestamps import OTHER_FORMS, time_of
 from partita.design.untyped_values import nfc_text
+from partita.dynamodb import limits
 from partita.errors import DesignError
 from partita.validation import invalid_value
 
 _SEGMENT = re.compile(r"(?P<constant>[^{}]*)(?:\{(?P<field>\w+)(?P<optional>\??)(?::(?P<spec>[^{}]+))?\})?")
-_DIGITS = re.compile(r"(?P<sign>\+?)0?(?P<digits>\d+)(?:\.(?P<places>\d+))?d?")
-_SHARD = re.compile(r"shard\((\d+)\)")
+_DIGITS = re.compile(r"(?P<sign>\+?)0?(?P<digits>\d{1,9})(?:\.(?P<places>\d{1,9}))?d?")
+_SHARD = re.compile(r"shard\((\d{1,9})\)")
 
 
 class Ordered(msgspec.Struct, frozen=True):
@@ -338,7 +339,10 @@ def form_of(
 
 
 def _check_writable(where: str, field: str, form: KeyPart) -> None:
-    """A part of a few values can be written for each of them."""
+    """A part of a few values can be written for each of them, and a number has no more digits than a key has bytes."""
+    if isinstance(form, NumberPart) and form.digits + form.places > limits.PARTITION_KEY_BYTES:
+        wrong = f"{field!r} has {form.digits + form.places:,} digits in the key, and DynamoDB takes"
+        raise DesignError(where, f"{wrong} {limits.PARTITION_KEY_BYTES:,} bytes", "write fewer digits, such as {n:10}")
     if not isinstance(form, EnumPart | LiteralPart | RankedEnumPart):
         return
     try:
@@ -420,7 +424,7 @@ def _named_form(word: str, of: PartType, full: bool, last: bool, separator: Sepa
 
 def _bounded(bounds: Ordered, kind: Any) -> NumberPart:
     largest = max(abs(Decimal(bounds.low)), abs(Decimal(bounds.high)))
-    return NumberPart(len(str(int(largest))), bounds.places, bounds.low < 0, kind, bounds.low, bounds.high)
+    return NumberPart(max(1, largest.adjusted() + 1), bounds.places, bounds.low < 0, kind, bounds.low, bounds.high)
 
 
 def _suggestion(field: str, kind: Any) -> str:

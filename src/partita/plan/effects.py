@@ -155,7 +155,7 @@ def guard_key(model: Model, unique: Unique, values: Values) -> Item:
     """The key of the guard of these values."""
     try:
         part = _FOLDED if unique.case_insensitive else _EXACT
-        texts = [part.write(_text(values[name])) for name in unique.fields]
+        texts = [part.write(value_text(values[name])) for name in unique.fields]
     except ValueError as error:
         raise invalid_value(error, model.name, unique.name) from None
     names = model.table.key_names
@@ -169,7 +169,8 @@ def guard_key(model: Model, unique: Unique, values: Values) -> Item:
     return key
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A unique value as its guard has it."""
     if isinstance(value, enum.Enum):
         return str(value.value)
     return time_text(value) if isinstance(value, datetime) else str(value)

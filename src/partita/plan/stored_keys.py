@@ -83,7 +83,7 @@ def attribute_domain(model: Model, attribute: KeyAttribute) -> KeyDomain:
         return KeyDomain(attribute.type, values=None if listed is None else frozenset(listed))
     if listed is not None:
         return text_domain(texts(str(value) for value in listed))
-    return text_domain(_plain_language(kind))
+    return text_domain(plain_language(kind))
 
 
 def listed_values(kind: Any) -> tuple[Any, ...] | None:
@@ -95,7 +95,8 @@ def listed_values(kind: Any) -> tuple[Any, ...] | None:
     return None
 
 
-def _plain_language(kind: Any) -> Language:
+def plain_language(kind: Any) -> Language:
+    """The texts of a value that is stored as it is."""
     if kind is UUID:
         return UuidPart().language
     if kind is date:

@@ -4,6 +4,7 @@ Each check runs as early as it can. A class statement validates its own entity (
 the types of its own parameters (`design.patterns`). `prove` checks everything that needs the whole design:
 
     references   counters, references and owners name entities and attributes that exist      references.py
+    key sizes    no key is too long for every item                                            key_sizes.py
     tables       no two items can have the same key; key attributes have one type             tables.py
     patterns     each is one read of one range that holds nothing else                        patterns.py
     searches     or one search of a vector index that finds nothing else                      searches.py
@@ -16,6 +17,7 @@ All of them compare languages of key texts (`design.key_languages`) over the key
 from partita.design.tables import Table
 from partita.errors import DesignError
 from partita.plan.design import Design
+from partita.plan.proof.key_sizes import check_key_sizes
 from partita.plan.proof.ownership import check_counters, read_of
 from partita.plan.proof.patterns import prove_read
 from partita.plan.proof.references import resolved
@@ -28,6 +30,8 @@ def prove(name: str, *tables: Table) -> Design:
     _check_arguments(name, tables)
     design = resolved(name, tables)
     for table in tables:
+        for model in table.models:
+            check_key_sizes(model)
         prove_table(table)
     for pattern in design.patterns.values():
         if pattern.read.search is None:
