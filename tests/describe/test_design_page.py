@@ -201,3 +201,18 @@ def test_example_is_within_its_bounds(hint: Any, value: Any) -> None:
 )
 def test_example_follows_from_the_schema_and_the_name(schema: Any, name: str, value: Any) -> None:
     assert example(schema, {}, name) == value
+
+
+def test_entity_whose_rule_rejects_the_examples_has_a_page_without_one() -> None:
+    class Stay(Entity, table=Table("stays", pk="PK", sk="SK"), key=("STAY#{stay}", "STAY")):
+        stay: str
+        begin: int
+        end: int
+
+        def __post_init__(self) -> None:
+            if self.begin >= self.end:
+                raise ValueError("a stay ends after it begins")
+
+    (described,) = EntityPages().of([Stay.__model__])
+    assert "STAY#{stay}" in described
+    assert "Example" not in described

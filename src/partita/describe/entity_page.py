@@ -60,7 +60,7 @@ class EntityPages:
         invariants = list(_invariants(model))
         if invariants:
             parts.append("\n".join(f"- {each}" for each in invariants))
-        return "\n\n".join([*parts, "Example:", _example(model), *self._structs(model)])
+        return "\n\n".join([*parts, *_example(model), *self._structs(model)])
 
     def _structs(self, model: Model) -> Iterator[str]:
         for attribute in model.attributes.values():
@@ -201,9 +201,12 @@ def _in_words(model: Model, condition: Condition) -> str:
     return condition_text(condition, lambda field: code(path(field)))
 
 
-def _example(model: Model) -> str:
+def _example(model: Model) -> Iterator[str]:
     """A stored item, its key first; compressed values, which depend on the library, and vectors are shortened."""
-    item = example_item(model, example_of(model))
+    entity = example_of(model)
+    if entity is None:
+        return
+    item = example_item(model, entity)
     for attribute in model.attributes.values():
         if isinstance(attribute.codec, CompressedCodec) and attribute.name in item:
             item[attribute.name] = {"B": "…"}
@@ -211,4 +214,5 @@ def _example(model: Model) -> str:
             item[attribute.name] = {"L": [item[attribute.name]["L"][0], "…"]}
     names = [*model.table.key_names, *(each for each in item if each not in model.table.key_names)]
     lines = [f"  {json.dumps(name)}: {json.dumps(item[name], ensure_ascii=False)}" for name in names]
-    return "```json\n{\n" + ",\n".join(lines) + "\n}\n```"
+    yield "Example:"
+    yield "```json\n{\n" + ",\n".join(lines) + "\n}\n```"

@@ -6,7 +6,8 @@ may be absent) get the values with which the item is in the most indexes.
 
 import enum
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import product
 from math import inf
@@ -17,7 +18,9 @@ import msgspec
 from partita.design.json_schema import Schema, json_schemas
 from partita.design.markers import Dimensions, Version
 from partita.design.models import Attribute, Model
+from partita.design.own_rules import rule_fields
 from partita.dynamodb.values import Item
+from partita.errors import InvalidValue
 from partita.plan.item_compiler import compiled_item
 from partita.plan.items import validate_entity, values_of
 
@@ -122,15 +125,22 @@ def _is_valid(text: str, schema: Schema) -> bool:
 
 
 def example_of(model: Model) -> Any:
-    """An example of an entity."""
+    """An example of an entity; None where `__post_init__` rejects them all."""
     entity = _first_example(model)
+    if entity is None:
+        return None
     deciding = sorted(_deciding(model))
     choices = [_choices(model.attributes[name], getattr(entity, name)) for name in deciding]
-    found = [
-        validate_entity(model, msgspec.structs.replace(entity, **dict(zip(deciding, values, strict=True))))
-        for values in product(*choices)
-    ]
-    return max(found, key=lambda each: _index_count(model, example_item(model, each)))
+    found = list(_valid(model, entity, (dict(zip(deciding, values, strict=True)) for values in product(*choices))))
+    return max(found, key=lambda each: _index_count(model, example_item(model, each)), default=None)
+
+
+def _valid(model: Model, entity: Any, variants: Iterable[dict[str, Any]]) -> Iterator[Any]:
+    """The variants of an entity that `__post_init__` allows."""
+    rejected = (InvalidValue, ValueError, TypeError, KeyError, ArithmeticError) if rule_fields(model) else ()
+    for values in variants:
+        with suppress(*rejected):
+            yield validate_entity(model, msgspec.structs.replace(entity, **values))
 
 
 def example_item(model: Model, entity: Any) -> Item:
@@ -141,7 +151,12 @@ def example_item(model: Model, entity: Any) -> Item:
 @cache
 def _first_example(model: Model) -> Any:
     schemas, components, _ = json_schemas([model.cls], "#/{name}")
-    entity = msgspec.convert(example(schemas[0], components), model.cls)
+    try:
+        entity = msgspec.convert(example(schemas[0], components), model.cls)
+    except msgspec.ValidationError:
+        if rule_fields(model):
+            return None
+        raise
     for attribute, marker in model.marked(Dimensions):
         setattr(entity, attribute.field, [0.5] * marker.count)
     for attribute, _ in model.marked(Version):

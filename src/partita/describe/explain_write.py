@@ -5,6 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from partita.design.models import Model
+from partita.design.own_rules import rule_fields
 from partita.design.tables import Index
 from partita.dynamodb.canonical import item_size
 from partita.dynamodb.capacity import write_units
@@ -59,6 +60,9 @@ def explain_change(design: Design, change: ItemChange, table_name: Callable[[str
         missing = sorted(group.fields - known)
         if group.fields & touched and missing:
             lines.append(f"  reads    {', '.join(missing)}, for {', '.join(group.names)}")
+    rules = rule_fields(change.model)
+    if rules & change.all_edits.keys():
+        lines.append(f"  reads    {', '.join(sorted(rules))}, for __post_init__")
     invariants = [f"{change.model.name}.{each.name}" for each in change.model.uniques if set(each.fields) & touched]
     counters = design.counters.get(change.model, ())
     invariants += [f"{each.parent.name}.{each.attribute.field}" for each in counters if each.fields & touched]

@@ -17,6 +17,7 @@ import msgspec
 from partita.design.conditions import Comparison, Condition
 from partita.design.markers import AUTO, UpdatedAt, Version
 from partita.design.models import Model
+from partita.design.own_rules import rule_fields
 from partita.design.untyped_values import number_text
 from partita.dynamodb.canonical import ItemIdentity
 from partita.dynamodb.values import Item
@@ -55,6 +56,7 @@ from partita.plan.items import (
     Values,
     derivations,
     derived_attributes,
+    derived_by_own_rules,
     encode_attributes,
     encode_fields,
     expiry_second,
@@ -193,8 +195,9 @@ def change_shape(design: Design, model: Model, form: EditForm) -> ChangeShape:
     limited = frozenset(_limited(model, touched))
     others = dependencies(design, model)
     judged = stepped & judged_by_value(model)
-    fenced = sources | limited | judged | (others if others & touched else set())
-    alone = not (others | limited | judged | frozenset(model.key.fields)) & touched
+    ruled = rule_fields(model) if rule_fields(model) & touched else frozenset()
+    fenced = sources | limited | judged | ruled | (others if others & touched else set())
+    alone = not (others | limited | judged | ruled | frozenset(model.key.fields)) & touched
     needs_read = not alone or not sources <= assigned | model.known_fields
     conditions = condition_fields(design, model)
     return ChangeShape(
@@ -231,6 +234,7 @@ def plan_blind_change(design: Design, change: ItemChange) -> list[ItemAction]:
 
 def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) -> list[ItemAction]:
     """The actions of a change of an item that was read; they fail with `Raced` where the item has changed since."""
+    change = completed_change(change, found)
     model, edits, shape = change.model, change.all_edits, _shape(design, change)
     before = values_of(model, found.entity)
     after = {**before, **_values_after(model, edits, before)}
@@ -259,6 +263,19 @@ def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) ->
     return [update, *effect.actions(design, model, was, will, change.skip, change.now)]
 
 
+def completed_change(change: ItemChange, found: StoredItem) -> ItemChange:
+    """The change with what `__post_init__` derives from it, as for a reader; an InvalidValue where it rejects it."""
+    model = change.model
+    if rule_fields(model).isdisjoint(change.all_edits):
+        return change
+    before = values_of(model, found.entity)
+    derived = derived_by_own_rules(model, {**before, **_values_after(model, change.all_edits, before)})
+    if not derived:
+        return change
+    edits = {**change.edits, **{name: Assign(value) for name, value in derived.items()}}
+    return msgspec.structs.replace(change, edits=edits)
+
+
 def edits_to_replace(model: Model, entity: Any) -> dict[str, Edit]:
     """Edits that make the stored entity equal to this one, apart from what its key tells and its automatic fields."""
     return {
@@ -269,7 +286,8 @@ def edits_to_replace(model: Model, entity: Any) -> dict[str, Edit]:
 
 
 def changed_values(change: ItemChange, found: StoredItem) -> dict[str, Any]:
-    """The new values of the attributes that a change edits, update time and version included."""
+    """The new values of the attributes that a change edits, with what follows: update time, version, derived ones."""
+    change = completed_change(change, found)
     return _values_after(change.model, change.all_edits, values_of(change.model, found.entity))
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from partita.design.markers import Version
 from partita.design.models import Attribute, Model
+from partita.design.own_rules import rule_fields
 from partita.dynamodb.canonical import item_identity
 from partita.errors import InvalidValue
 from partita.plan.actions import Clause, ItemAction, RemoveAttribute, SetAttribute, SetIfAbsent, Step, absent, alive
@@ -28,6 +29,7 @@ from partita.plan.items import (
     derivations,
     derived_attributes,
     encode_attributes,
+    entity_with,
     expiry_second,
     validate_entity,
 )
@@ -75,7 +77,7 @@ def _is_independent(design: Design, model: Model, form: EditForm) -> bool:
     """No other item and no stored value decides what is written."""
     assigned = frozenset(name for name, kind in form if kind is Assign)
     referenced = any(each.target is model for several in design.references.values() for each in several)
-    if referenced or dependencies(design, model) or model.counters or model.owns:
+    if referenced or dependencies(design, model) or model.counters or model.owns or rule_fields(model):
         return False
     if model.limits or model.transitions or not model.automatic_fields.issubset(name for name, _ in form):
         return False  # such as the time of creation, which an older item may lack
@@ -137,7 +139,7 @@ def plan_creation(design: Design, change: ItemChange) -> list[ItemAction]:
     for name, edit in change.edits.items():
         start = values[name]
         values[name] = edit.after(None if start is msgspec.NODEFAULT else start)
-    entity = with_initial_values(model, validate_entity(model, model.cls(**values)), change.now)
+    entity = with_initial_values(model, validate_entity(model, entity_with(model, values)), change.now)
     put, *others = creation(design, model, entity, change.now, raced=True)
     if any(not isinstance(edit, Assign) for edit in change.edits.values()):
         put = msgspec.structs.replace(put, from_read=True)  # an equal item may be another writer's first increment

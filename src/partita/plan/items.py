@@ -19,14 +19,15 @@ from partita.design.codegen import Env, bind, compile_function
 from partita.design.markers import AUTO, Auto
 from partita.design.migrations import Migration
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
+from partita.design.own_rules import rule_fields
 from partita.design.separators import HASH
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import InvalidValue, ReservedKey, Step
+from partita.errors import Fault, InvalidValue, ReservedKey, Step
 from partita.plan.key_source import SHORT, missing_source, text_source
 from partita.plan.normal_forms import texts_as_written, value_forms
 from partita.plan.predicates import design_predicate
-from partita.validation import invalid_value
+from partita.validation import FaultyValue, invalid_value
 
 Values = Mapping[str, Any]
 
@@ -55,7 +56,7 @@ def values_of(model: Model, entity: Any) -> dict[str, Any]:
 
 @cache
 def _values_reader(model: Model) -> Callable[[Any], dict[str, Any]]:
-    automatic = {each.field for each in model.attributes.values() if each.member.automatic}
+    automatic = _automatic_fields(model)
     read = {field: f"v.{field}" for field in model.attributes}
     read |= {field: f"None if v.{field} is AUTO else v.{field}" for field in automatic}
     fields = ", ".join(f"{field!r}: {expression}" for field, expression in read.items())
@@ -77,9 +78,47 @@ def validate_entity(model: Model, entity: Any) -> Any:
             is_changed = True
     for migration in model.migrations:
         is_changed = _set_both(model, migration, made) or is_changed
-    if is_changed and hasattr(made, "__post_init__"):
-        made.__post_init__()  # a reader's entity is built from values in this form
+    if is_changed:
+        check_own_rules(model, made)  # a reader's entity is built from values in this form
     return made
+
+
+def check_own_rules(model: Model, entity: Any) -> None:
+    """Calls `__post_init__` of an entity again; an InvalidValue where it raises one of the errors of a reader."""
+    if not rule_fields(model):
+        return
+    try:
+        entity.__post_init__()
+    except (ValueError, TypeError, KeyError, ArithmeticError) as error:
+        raise invalid_value(error, model.name) from None
+
+
+def entity_with(model: Model, values: Values) -> Any:
+    """The entity with these values, or an InvalidValue where `__post_init__` rejects them."""
+    try:
+        return model.cls(**values)
+    except (ValueError, TypeError, KeyError, ArithmeticError) as error:
+        raise invalid_value(error, model.name) from None
+
+
+def derived_by_own_rules(model: Model, values: Values) -> dict[str, Any]:
+    """The attributes that `__post_init__` gives other values, as it does when the item with these is read."""
+    automatic = _automatic_fields(model)
+    given = {name: AUTO if value is None and name in automatic else value for name, value in values.items()}
+    found: dict[str, Any] = {}
+    for name, value in values_of(model, entity_with(model, given)).items():
+        attribute = model.attributes[name]
+        if name in model.automatic_fields or attribute.codec.same(value, values[name]):
+            continue
+        if value is None and not attribute.optional and name not in automatic:
+            raise invalid_value(FaultyValue(Fault("null")), model.name, name)
+        found[name] = None if value is None else normalize_value(model, attribute, value)
+    return found
+
+
+@cache
+def _automatic_fields(model: Model) -> frozenset[str]:
+    return frozenset(each.field for each in model.attributes.values() if each.member.automatic)
 
 
 def _set_both(model: Model, migration: Migration, entity: Any) -> bool:

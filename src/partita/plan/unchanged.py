@@ -90,6 +90,9 @@ def _other_time_texts(moment: datetime) -> list[str]:
 def _reads_equal_with(entity: Any, member: AttributeMember, value: Any) -> bool:
     """Whether an item with this value instead is read as the same entity: an entity derives what it lacks."""
     values = {each: getattr(entity, each) for each in entity.__model__.attributes}
-    other = type(entity)(**values | {member.field: value})
+    try:
+        other = type(entity)(**values | {member.field: value})
+    except (ValueError, TypeError, KeyError, ArithmeticError):
+        return False  # `__post_init__` rejects it, so no such item can be read
     same = bool(getattr(other, member.field) == getattr(entity, member.field))
     return same and edited_values(other) == edited_values(entity)

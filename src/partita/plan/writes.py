@@ -1,5 +1,6 @@
 """Creating, putting and deleting entities: from an entity to the actions of one request."""
 
+import copy
 from collections.abc import Iterable, Set
 from datetime import datetime
 from functools import cache
@@ -10,6 +11,7 @@ import msgspec
 from partita.design.conditions import Condition
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
 from partita.design.models import Model
+from partita.design.own_rules import rule_fields
 from partita.dynamodb.canonical import ItemIdentity
 from partita.dynamodb.values import Item
 from partita.errors import AlreadyExists, ConditionFailed, InvalidTransition, StoreError
@@ -31,6 +33,7 @@ from partita.plan.fences import condition_fields, dependencies, fence, whole_fen
 from partita.plan.item_compiler import compiled_item
 from partita.plan.items import (
     Values,
+    check_own_rules,
     encode_fields,
     expiry_second,
     key_in_item,
@@ -46,8 +49,11 @@ _NOW: Any = object()
 
 def with_initial_values(model: Model, entity: Any, now: datetime) -> Any:
     """The entity with the initial values of its automatic fields: times, version, counters."""
-    for field, initial in _initial_values(model):
+    initial_values = _initial_values(model)
+    for field, initial in initial_values:
         setattr(entity, field, now if initial is _NOW else initial)
+    if any(field in rule_fields(model) for field, _ in initial_values):
+        check_own_rules(model, copy.copy(entity))  # it was validated without them
     return entity
 
 

@@ -28,7 +28,7 @@ from partita.dynamodb.canonical import ItemIdentity
 from partita.dynamodb.values import Item
 from partita.errors import AlreadyExists, ConditionFailed
 from partita.plan.actions import Clause, ItemAction, equals
-from partita.plan.changes import ItemChange, StoredItem, changed_values
+from partita.plan.changes import ItemChange, StoredItem, changed_values, completed_change
 from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
 from partita.plan.effects import OWNER, Guard, effects
@@ -174,6 +174,7 @@ def settle_key_change(
 
     Only an entity that declares old keys needs it.
     """
+    change = completed_change(change, found)
     model = change.model
     if change.edits.keys().isdisjoint(model.key.fields):
         return []
