@@ -156,7 +156,7 @@ REFUSED: list[tuple[str, Json, str]] = [
     ("((n = :v))", {"v": 1}, "The expression has redundant parentheses;"),
     ("foo(n)", {}, "Invalid function name; function: foo"),
     ("Size(n) = :v", {"v": 1}, "Invalid function name; function: Size"),
-    ("list_append(l, l) = l", {}, "Invalid function name; function: list_append"),
+    ("list_append(l, l) = l", {}, "The function is not allowed in a condition expression; function: list_append"),
     ("size(n)", {}, "The function is not allowed to be used this way in an expression; function: size"),
     (
         "begins_with(s, :v) = :v",

@@ -146,6 +146,45 @@ CASES: dict[str, tuple[tuple[str, Json], str]] = {
     ),
 }
 
+UPDATE = "ValidationException: 1 validation error detected: Invalid UpdateExpression: {}"
+FILTER = "ValidationException: Invalid FilterExpression: {}"
+CASES |= {
+    "a function of updates in a filter": (
+        ("Scan", {"FilterExpression": "size(if_not_exists(a, b)) = n"}),
+        FILTER.format("The function is not allowed in a condition expression; function: if_not_exists"),
+    ),
+    "a list index that begins with zero": (
+        ("Scan", {"FilterExpression": "l[01] = n"}),
+        FILTER.format('Syntax error; token: "1", near: "01]"'),
+    ),
+    "Select SPECIFIC_ATTRIBUTES of nothing": (
+        ("Scan", {"Select": "SPECIFIC_ATTRIBUTES"}),
+        (
+            "ValidationException: Must specify the AttributesToGet or ProjectionExpression when choosing to get "
+            "SPECIFIC_ATTRIBUTES"
+        ),
+    ),
+    "Select COUNT beside a projection": (
+        ("Query", {"KeyConditions": EQUAL, "AttributesToGet": ["a"], "Select": "COUNT"}),
+        "ValidationException: Cannot specify the AttributesToGet when choosing to get only the Count",
+    ),
+    "both forms of a projection in one batch": (
+        (
+            "BatchGetItem",
+            {
+                "RequestItems": {
+                    "absent": {"Keys": [KEY], "ProjectionExpression": "pk"},
+                    "other": {"Keys": [KEY], "AttributesToGet": ["pk"]},
+                }
+            },
+        ),
+        (
+            "ValidationException: Can not use both expression and non-expression parameters in the same request: "
+            "Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}"
+        ),
+    ),
+}
+
 MIXED = (
     "ValidationException: {}Can not use both expression and non-expression parameters in the same request: "
     "Non-expression parameters: {{ConditionalOperator}} Expression parameters: {{{}}}"
@@ -157,6 +196,11 @@ CASES |= {
     ),
 }
 
+TABLE_KEYS = (
+    "ValidationException: 1 validation error detected: Value '{}' at 'requestItems' failed to satisfy constraint: Map "
+    "keys must satisfy constraint: [Member must have length less than or equal to 255, Member must have length greater "
+    "than or equal to 3, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
+)
 OURS: dict[str, tuple[tuple[str, Json], str]] = {  # DynamoDB Local fails, or has no such operation, or other words
     "a long name": (put(**{LONG: {"S": "x"}}), LONG_NAME),
     "a long name in a map": (put(m={"M": {LONG: {"S": "x"}}}), LONG_NAME),
@@ -188,6 +232,49 @@ OURS: dict[str, tuple[tuple[str, Json], str]] = {  # DynamoDB Local fails, or ha
     "a start key of another segment": (
         ("Scan", {"Segment": 1, "TotalSegments": 1000, "ExclusiveStartKey": KEY}),
         OTHER_SEGMENT,
+    ),
+    "a function of conditions in an update": (
+        update(UpdateExpression="SET n = attribute_exists(a)"),
+        UPDATE.format("The function is not allowed in an update expression; function: attribute_exists"),
+    ),
+    # Those of batches, tokens and Select: nubo-db/dynamodb-conformance, captured from the service in 2026.
+    "a batch of reads from a table with an invalid name": (
+        ("BatchGetItem", {"RequestItems": {"bad!name": {"Keys": [{"pk": {"S": "a"}}]}}}),
+        TABLE_KEYS.format('{"bad!name":{"Keys":[{"pk":{"S":"a"}}]}}'),
+    ),
+    "a batch of writes to a table with a short name": (
+        ("BatchWriteItem", {"RequestItems": {"ab": [{"DeleteRequest": {"Key": {"pk": {"S": "a"}}}}]}}),
+        TABLE_KEYS.format('{"ab":[{"DeleteRequest":{"Key":{"pk":{"S":"a"}}}}]}'),
+    ),
+    "a put of a batch with a key of another type": (
+        ("BatchWriteItem", {"RequestItems": {"edges": [{"PutRequest": {"Item": KEY | {"sk": {"N": "1"}}}}]}}),
+        "ValidationException: The provided key element does not match the schema",
+    ),
+    "the token of a transaction before its other members": (
+        (
+            "TransactWriteItems",
+            {"TransactItems": [], "ReturnConsumedCapacity": "NO", "ClientRequestToken": "t" * 37},
+        ),
+        (
+            f"ValidationException: 3 validation errors detected: Value '{'t' * 37}' at 'clientRequestToken' failed to "
+            "satisfy constraint: Member must have length less than or equal to 36; Value 'NO' at "
+            "'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy enum value set: [INDEXES, TOTAL, NONE]; Value '[]' at "
+            "'transactItems' failed to satisfy constraint: Member must have length greater than or equal to 1"
+        ),
+    ),
+    "an empty key in a transaction of reads": (
+        ("TransactGetItems", {"TransactItems": [{"Get": {"TableName": "edges", "Key": KEY | {"pk": {"S": ""}}}}]}),
+        (
+            "ValidationException: One or more parameter values are not valid. The AttributeValue for a key attribute "
+            "cannot contain an empty string value. Key: pk"
+        ),
+    ),
+    "Select SPECIFIC_ATTRIBUTES of nothing in a query": (
+        ("Query", {"KeyConditions": EQUAL, "Select": "SPECIFIC_ATTRIBUTES"}),
+        (
+            "ValidationException: 1 validation error detected: Must specify the AttributesToGet or "
+            "ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
+        ),
     ),
     "a resource policy": (
         ("CreateTable", {"ResourcePolicy": "{}"}),

@@ -396,24 +396,15 @@ def test_transactional_get_omits_an_item_with_an_empty_projection(bench: Bench) 
     [
         (
             {"Select": "SPECIFIC_ATTRIBUTES"},
-            (
-                "One or more parameter values were invalid: Must specify the "
-                "AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
-            ),
+            "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES",
         ),
         (
             {"Select": "COUNT", "ProjectionExpression": "a"},
-            (
-                "One or more parameter values were invalid: Cannot specify "
-                "the ProjectionExpression when choosing to get only the Count"
-            ),
+            "Cannot specify the ProjectionExpression when choosing to get only the Count",
         ),
         (
             {"Select": "ALL_ATTRIBUTES", "ProjectionExpression": "a"},
-            (
-                "One or more parameter values were invalid: Cannot "
-                "specify the ProjectionExpression when choosing to get ALL_ATTRIBUTES"
-            ),
+            "Cannot specify the ProjectionExpression when choosing to get ALL_ATTRIBUTES",
         ),
         (
             {"Select": "ALL_PROJECTED_ATTRIBUTES"},

@@ -161,6 +161,7 @@ NO_PATH = "ValidationException: The document path provided in the update express
 NO_ATTRIBUTE = "ValidationException: The provided expression refers to an attribute that does not exist in the item"
 WRONG_TYPE = "ValidationException: An operand in the update expression has an incorrect data type"
 UPDATE = f"{ENVELOPE}Invalid UpdateExpression: "
+MISPLACED = "The function is not allowed in an update expression; function: "
 
 
 @pytest.mark.parametrize(
@@ -215,8 +216,8 @@ UPDATE = f"{ENVELOPE}Invalid UpdateExpression: "
         ("SET a = ", {}, {}, f'{UPDATE}Syntax error; token: "<EOF>", near: "="'),
         ("a = :v", {}, {"v": 1}, f'{UPDATE}Syntax error; token: "a", near: "a ="'),
         ("SET a = :v + :v + :v", {}, {"v": 1}, f'{UPDATE}Syntax error; token: "+", near: ":v + :v"'),
-        ("SET a = size(b)", {}, {}, f"{UPDATE}Invalid function name; function: size"),
-        ("SET a = attribute_exists(b)", {}, {}, f"{UPDATE}Invalid function name; function: attribute_exists"),
+        ("SET a = size(b)", {}, {}, f"{UPDATE}{MISPLACED}size"),
+        ("SET a = attribute_exists(b)", {}, {}, f"{UPDATE}{MISPLACED}attribute_exists"),
         (
             "SET a = list_append(list_append(l, l), l)",
             {},

@@ -58,10 +58,14 @@ class ValidationException(DynamoDBError):
 
 
 class RequestValidationException(ValidationException):
-    """An error that PutItem and UpdateItem, since 2026, report after the prefix `1 validation error detected: `."""
+    """An error that PutItem, UpdateItem and (in part) Query report after `1 validation error detected: ` since 2026."""
 
     def with_prefix(self) -> ValidationException:
         return ValidationException(f"1 validation error detected: {self.message}")
+
+
+class EmptyKeyValue(ValidationException):
+    """An empty value of a key, of a table or an index: it fails a whole transaction, not one action of it."""
 
 
 class NestingTooDeep(ValidationException):

@@ -21,6 +21,7 @@ from partita.dynamodb.limits import BACKUP_LIST, SCAN_SEGMENTS, TRANSACTION_ACTI
 MAX_REPORTED = 10
 MAX_MEMBERS = 1000  # of a list of structures, none of which may have as many in DynamoDB
 MAX_PRINTED = 100  # members in a message
+MAX_JSON = 2048  # bytes of a map in a message
 MAX_REMEMBERED_NAME = 1024  # characters; that many has the longest ARN of a table
 
 
@@ -38,6 +39,7 @@ class Constraint(msgspec.Struct, frozen=True, dict=True):
     maximum: int | None = None
     children: tuple["Constraint", ...] = ()
     is_table_name: bool = False  # an ARN is allowed too, which is longer
+    by_table: bool = False  # a map whose keys are names of tables, or ARNs
 
     @cached_property
     def wire_name(self) -> str:
@@ -102,6 +104,8 @@ class _FastCheck:
 def _test(member: Constraint) -> Callable[[Any], object]:
     if member.is_table_name or member == _INDEX_NAME:
         return _name_test(member)
+    if member.by_table:
+        return lambda value: value is not None and all(map(_is_table_key, value))
     if member.enum and not member.required:
         return frozenset([None, *member.enum]).__contains__
     if member == Constraint(member.field, required=True):
@@ -140,6 +144,8 @@ def _violations(holder: Any, members: Iterable[Constraint], prefix: str) -> Iter
             continue
         if member.enum:
             yield from _enum_violations(value, member, prefix + member.wire_name)
+        if member.by_table and not all(map(_is_table_key, value)):
+            yield _violation(_as_json(value), prefix + member.wire_name, _TABLE_KEYS)
         yield from _range_violations(value, member, prefix)
         if member.children and isinstance(value, list | dict) and len(value) > MAX_MEMBERS:
             if member.max_length is None:
@@ -201,6 +207,16 @@ def _first(texts: Iterable[str]) -> Iterator[str]:
         yield text
 
 
+def _is_table_key(name: str) -> bool:
+    return name.startswith("arn:") or _TABLE_KEY.fullmatch(name) is not None
+
+
+def _as_json(value: Any) -> str:
+    """The beginning of a map of requests by table, which the service prints as JSON."""
+    text = msgspec.json.encode(value)
+    return text.decode() if len(text) <= MAX_JSON else text[:MAX_JSON].decode(errors="ignore") + "..."
+
+
 def _printed(value: Any) -> str:
     """A value as the service prints it; structures as `KeySchemaElement(attributeName=pk, ...)`."""
     if isinstance(value, bool):
@@ -217,9 +233,15 @@ def _printed(value: Any) -> str:
 
 
 _NAME_PATTERN = "[a-zA-Z0-9_.-]+"
+_TABLE_KEY = re.compile("[a-zA-Z0-9_.-]{3,255}")
+_TABLE_KEYS = (
+    "Map keys must satisfy constraint: [Member must have length less than or equal to 255, Member must have length "
+    f"greater than or equal to 3, Member must satisfy regular expression pattern: {_NAME_PATTERN}]"
+)
 _TABLE = Constraint(
     "table_name", required=True, pattern=_NAME_PATTERN, min_length=1, max_length=255, is_table_name=True
 )
+_BY_TABLE = Constraint("request_items", required=True, by_table=True)
 _INDEX_NAME = Constraint("index_name", pattern=_NAME_PATTERN, min_length=3, max_length=255)
 _NEW_INDEX_NAME = Constraint("index_name", required=True, pattern=_NAME_PATTERN, min_length=3, max_length=255)
 _CONSUMED = Constraint("return_consumed_capacity", enum=("INDEXES", "TOTAL", "NONE"))
@@ -383,8 +405,8 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
         Constraint("search_vector", required=True),
         Constraint("top_k", required=True, minimum=1),
     ),
-    q.BatchGetItem: (_CONSUMED, Constraint("request_items", required=True)),
-    q.BatchWriteItem: (_CONSUMED, _METRICS, Constraint("request_items", required=True)),
+    q.BatchGetItem: (_CONSUMED, _BY_TABLE),
+    q.BatchWriteItem: (_CONSUMED, _METRICS, _BY_TABLE),
     q.TransactGetItems: (
         _CONSUMED,
         Constraint(
@@ -396,9 +418,9 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
         ),
     ),
     q.TransactWriteItems: (
+        Constraint("client_request_token", min_length=1, max_length=36),
         _CONSUMED,
         _METRICS,
-        Constraint("client_request_token", min_length=1, max_length=36),
         Constraint(
             "transact_items", required=True, min_length=1, max_length=TRANSACTION_ACTIONS, children=_TRANSACT_WRITE
         ),

@@ -24,12 +24,7 @@ def check_combination(request: Any, expressions: Sequence[str], legacy_fields: S
     """Rejects expressions beside legacy parameters, and placeholders without an expression."""
     used = [field for field in expressions if getattr(request, field) is not None]
     old = [field for field in legacy_fields if getattr(request, field) is not None]
-    if used and old:
-        raise RequestValidationException(
-            "Can not use both expression and non-expression parameters in the same request: "
-            f"Non-expression parameters: {{{', '.join(map(pascal, old))}}} "
-            f"Expression parameters: {{{', '.join(map(pascal, used))}}}"
-        )
+    check_one_form(used, old)
     if used and used != ["projection_expression"]:
         return
     if request.expression_attribute_names is not None and not used:
@@ -41,6 +36,16 @@ def check_combination(request: Any, expressions: Sequence[str], legacy_fields: S
         raise RequestValidationException(
             "ExpressionAttributeValues can only be specified when using expressions: "
             f"{' and '.join(map(pascal, with_values))} {verb} null"
+        )
+
+
+def check_one_form(expressions: Sequence[str], legacy_fields: Sequence[str]) -> None:
+    """Rejects a request that has expressions beside legacy parameters."""
+    if expressions and legacy_fields:
+        raise RequestValidationException(
+            "Can not use both expression and non-expression parameters in the same request: "
+            f"Non-expression parameters: {{{', '.join(map(pascal, legacy_fields))}}} "
+            f"Expression parameters: {{{', '.join(map(pascal, expressions))}}}"
         )
 
 

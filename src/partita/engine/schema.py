@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from partita.dynamodb.canonical import checked_value
-from partita.dynamodb.exceptions import INVALID, ValidationException
+from partita.dynamodb.exceptions import INVALID, EmptyKeyValue, ValidationException
 from partita.dynamodb.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
 from partita.dynamodb.shapes import (
     AttributeDefinition,
@@ -376,10 +376,10 @@ def check_not_empty(name: str, value: AttributeValue, index: StoredIndex | None)
         return
     empty = f"cannot contain an empty {'string' if kind == 'S' else 'binary'} value"
     if index is None:
-        raise ValidationException(
+        raise EmptyKeyValue(
             f"One or more parameter values are not valid. The AttributeValue for a key attribute {empty}. Key: {name}"
         )
-    raise ValidationException(
+    raise EmptyKeyValue(
         "One or more parameter values are not valid. A value specified for a secondary index key is not supported. "
         f"The AttributeValue for a key attribute {empty}. IndexName: {index.name}, IndexKey: {name}"
     )

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from partita.dynamodb.canonical import item_size, text_size
-from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.exceptions import EmptyKeyValue, ValidationException
 from partita.dynamodb.shapes import Projection, SearchSchemaElement
 from partita.dynamodb.values import AttributeValue, Item, type_of
 from partita.dynamodb.vectors import FLOAT_BYTES, vector_error, vector_of
@@ -109,11 +109,11 @@ class StoredVectorIndex:
             return
         empty = f"cannot contain an empty {'string' if kind == 'S' else 'binary'} value"
         if is_update:
-            raise ValidationException(
+            raise EmptyKeyValue(
                 "One or more parameter values are not valid. The update expression attempted to update a secondary "
                 f"index key to a value that is not supported. The AttributeValue for a key attribute {empty}."
             )
-        raise ValidationException(
+        raise EmptyKeyValue(
             "One or more parameter values are not valid. A value specified for a secondary index key is not supported. "
             f"The AttributeValue for a key attribute {empty}. IndexName: {self.name}, IndexKey: {element.name}"
         )

@@ -186,7 +186,7 @@ class _ExpressionParser:
         name = self.tokens.take().text
         self.count_operator()
         if name not in self._functions:
-            self.fault("unknown function", f"Invalid function name; function: {name}")
+            self.fault("unknown function", _unknown_function(name))
         call = FunctionCall(name, self._arguments())
         for argument in call.arguments:
             if isinstance(argument, FunctionCall) and argument.function not in ("size", "if_not_exists"):
@@ -290,6 +290,15 @@ class _ExpressionParser:
         while self.tokens.accept(","):
             paths.append(self.path())
         return ProjectionNode(tuple(paths))
+
+
+def _unknown_function(name: str) -> str:
+    """The fault for a function that the expression may not use: one of the other kind of expression, or none at all."""
+    if name in CONDITION_FUNCTIONS:
+        return f"The function is not allowed in an update expression; function: {name}"
+    if name in UPDATE_FUNCTIONS:
+        return f"The function is not allowed in a condition expression; function: {name}"
+    return f"Invalid function name; function: {name}"
 
 
 def _check_text(source: str) -> None:

@@ -6,7 +6,7 @@ import msgspec
 
 from partita.errors import PartitaError
 
-_TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9_]*|[#:][A-Za-z0-9_]+|[0-9]+|<>|<=|>=|[^ \t\r\n]")
+_TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9_]*|[#:][A-Za-z0-9_]+|0|[1-9][0-9]*|<>|<=|>=|[^ \t\r\n]")
 
 
 class ExpressionError(PartitaError):

@@ -14,7 +14,7 @@ from partita.engine.constraints import check_members
 from partita.engine.consumed_capacity import TableUsage, consumed_capacity
 from partita.engine.context import EngineContext
 from partita.engine.expressions.projection import project
-from partita.engine.parameters import check_combination, projection_of, scope_of
+from partita.engine.parameters import check_combination, check_one_form, projection_of, scope_of
 from partita.engine.write import decode_item
 from partita.storage.contract import Reader
 
@@ -27,6 +27,7 @@ def batch_get_item(context: EngineContext, request: BatchGetItem) -> BatchGetIte
     wanted = request.request_items or {}
     if not wanted:
         raise ValidationException("The requestItems parameter is required for BatchGetItem")
+    check_one_form(*(_used(field, wanted) for field in ("projection_expression", "attributes_to_get")))
     paths = {name: _check_keys(name, each) for name, each in wanted.items()}
     if sum(len(each.keys or []) for each in wanted.values()) > BATCH_GET_KEYS:
         raise ValidationException("Too many items requested for the BatchGetItem call")
@@ -82,6 +83,11 @@ class _BatchRead:
             self._size += row.weight
             found.append(Raw(row.value if paths is None else _encode(project(decode_item(row.value), paths))))
         return found
+
+
+def _used(field: str, wanted: dict[str, KeysAndAttributes]) -> list[str]:
+    """The field, in a list, if a table of the batch has it: the service does not allow both forms in one batch."""
+    return [field] if any(getattr(each, field) is not None for each in wanted.values()) else []
 
 
 def _check_keys(name: str, each: KeysAndAttributes) -> list[ResolvedPath] | None:

@@ -11,7 +11,7 @@ from partita.engine.constraints import check_members
 from partita.engine.consumed_capacity import TableUsage, consumed_capacity
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.batch_get_item import DUPLICATES
-from partita.engine.operations.item_writes import DeleteIntent, PutIntent, WriteIntent, WriteOutcome, metrics_of
+from partita.engine.operations.item_writes import BatchPutIntent, DeleteIntent, WriteIntent, WriteOutcome, metrics_of
 from partita.engine.schema import StoredTable
 from partita.engine.write import load_version, writes_for
 from partita.storage.contract import StorageTransaction, Write
@@ -100,7 +100,7 @@ def _intent(request: WriteRequest) -> WriteIntent:
             "must contain exactly one of the supported datatypes"
         )
     if put is not None:
-        putting = PutIntent.of(put.item or {})
+        putting = BatchPutIntent.of(put.item or {})
         putting.check_size()
         return putting
     return DeleteIntent((delete.key if delete else None) or {})

@@ -1,13 +1,13 @@
 """The writes of single items, shared by PutItem, UpdateItem, DeleteItem, batches and transactions."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import msgspec
 from msgspec import Raw
 
 from partita.dynamodb.canonical import attribute_size, checked_item, item_size
-from partita.dynamodb.exceptions import INVALID, ConditionalCheckFailedException, ValidationException
+from partita.dynamodb.exceptions import INVALID, ConditionalCheckFailedException, EmptyKeyValue, ValidationException
 from partita.dynamodb.limits import ITEM_BYTES
 from partita.dynamodb.responses import ItemCollectionMetrics, WriteOutput
 from partita.dynamodb.values import Item
@@ -19,7 +19,7 @@ from partita.engine.expressions.projection import project
 from partita.engine.expressions.scope import Scope, run_expression
 from partita.engine.expressions.update import BoundUpdate, item_too_large, update_of_text
 from partita.engine.item_collections import collection_metrics
-from partita.engine.schema import StoredTable
+from partita.engine.schema import MISMATCH, StoredTable
 from partita.engine.write import ItemVersion, load_version, writes_for
 from partita.storage.contract import Reader, StorageTransaction, Write
 
@@ -44,7 +44,7 @@ class PutIntent(msgspec.Struct, frozen=True):
     size: int
 
     @classmethod
-    def of(cls, item: Item) -> "PutIntent":
+    def of(cls, item: Item) -> Self:
         canonical, size = checked_item(item)
         return cls(canonical, size)
 
@@ -58,6 +58,16 @@ class PutIntent(msgspec.Struct, frozen=True):
 
     def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
         return ItemVersion.of(self.item, self.size)
+
+
+class BatchPutIntent(PutIntent, frozen=True):
+    """A put of a batch: a key that is missing or of another type has the error of a `Key` parameter."""
+
+    def storage_key(self, table: StoredTable) -> bytes:
+        for name, kind in table.keys.all:
+            if kind not in self.item.get(name, ()):
+                raise ValidationException(MISMATCH)
+        return super().storage_key(table)
 
 
 class DeleteIntent(msgspec.Struct, frozen=True):
@@ -121,7 +131,7 @@ class UpdateIntent(msgspec.Struct, frozen=True):
         for name in table.index_key_names:
             if name in item and (item[name].get("S") == "" or item[name].get("B") == ""):
                 what = "string" if "S" in item[name] else "binary"
-                raise ValidationException(
+                raise EmptyKeyValue(
                     "One or more parameter values are not valid. The update expression attempted to update a secondary "
                     "index key to a value that is not supported. The AttributeValue for a key attribute cannot contain "
                     f"an empty {what} value."

@@ -1,6 +1,6 @@
 """Query: a page of one partition, in the order of the sort key."""
 
-from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.exceptions import RequestValidationException, ValidationException
 from partita.dynamodb.requests import Query
 from partita.dynamodb.responses import QueryOutput
 from partita.engine import legacy_parameters
@@ -57,7 +57,10 @@ def query(context: EngineContext, request: Query) -> QueryOutput:
         for value in condition.values:
             check_not_empty(name, value, index)
     check_filter(table, index, filtered, "QueryFilter" if request.query_filter else "Filter Expression")
-    selection = selection_of(request, table, index, filtered, paths)
+    try:
+        selection = selection_of(request, table, index, filtered, paths)
+    except RequestValidationException as error:
+        raise error.with_prefix() from None
     low, high = _remaining_range(request, table, wanted)
     batches = context.storage.batches(
         index.space if index else table.space,

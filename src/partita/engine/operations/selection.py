@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw
 
 from partita.dynamodb.canonical import checked_item
-from partita.dynamodb.exceptions import INVALID, ValidationException
+from partita.dynamodb.exceptions import INVALID, RequestValidationException, ValidationException
 from partita.dynamodb.responses import PageOutput
 from partita.dynamodb.shapes import ConsumedCapacity
 from partita.dynamodb.values import Item, ResolvedPath
@@ -85,15 +85,14 @@ def selection_of(
     """The selected rows and attributes, checked against the index."""
     select = request.select
     if select == "SPECIFIC_ATTRIBUTES" and paths is None:
-        raise ValidationException(
-            f"{INVALID}Must specify the AttributesToGet or ProjectionExpression "
-            "when choosing to get SPECIFIC_ATTRIBUTES"
+        raise RequestValidationException(
+            "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
         )
     if paths is not None and select not in (None, "SPECIFIC_ATTRIBUTES"):
         what = "ProjectionExpression" if request.projection_expression is not None else "AttributesToGet"
         if select == "COUNT":
-            raise ValidationException(f"{INVALID}Cannot specify the {what} when choosing to get only the Count")
-        raise ValidationException(f"{INVALID}Cannot specify the {what} when choosing to get {select}")
+            raise ValidationException(f"Cannot specify the {what} when choosing to get only the Count")
+        raise ValidationException(f"Cannot specify the {what} when choosing to get {select}")
     if select == "ALL_PROJECTED_ATTRIBUTES" and index is None:
         raise ValidationException("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
     if paths is not None:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw
 
 from partita.dynamodb.capacity import read_units
-from partita.dynamodb.exceptions import TransactionCanceledException, ValidationException
+from partita.dynamodb.exceptions import EmptyKeyValue, TransactionCanceledException, ValidationException
 from partita.dynamodb.limits import TRANSACTION_BYTES
 from partita.dynamodb.requests import Get, TransactGetItems
 from partita.dynamodb.responses import ItemResponse, TransactGetItemsOutput
@@ -64,6 +64,8 @@ def _storage_keys(gets: list[Get], tables: list[StoredTable]) -> list[bytes]:
         try:
             storage_keys.append(table.storage_key(get.key or {}))
             reasons.append({"Code": "None"})
+        except EmptyKeyValue:
+            raise
         except ValidationException as error:
             reasons.append({"Code": "ValidationError", "Message": error.message})
     if len(storage_keys) < len(gets):

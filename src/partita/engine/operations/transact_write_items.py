@@ -10,6 +10,7 @@ from partita.dynamodb.capacity import read_units
 from partita.dynamodb.exceptions import (
     ConditionalCheckFailedException,
     DuplicateItemException,
+    EmptyKeyValue,
     IdempotentParameterMismatchException,
     TransactionCanceledException,
     ValidationException,
@@ -159,7 +160,7 @@ def _outcomes(
             storage_keys.add((table.name, storage_key))
             outcomes.append(_outcome(context, txn, action, table, storage_key, len(outcomes)))
             reasons.append({"Code": "None"})
-        except _SecondActionOnItem:
+        except (_SecondActionOnItem, EmptyKeyValue):
             raise
         except ConditionalCheckFailedException as error:
             reason: dict[str, Any] = {"Code": "ConditionalCheckFailed", "Message": error.message}
@@ -169,8 +170,6 @@ def _outcomes(
         except DuplicateItemException as error:
             reasons.append({"Code": "DuplicateItem", "Message": error.message})
         except ValidationException as error:
-            if "cannot contain an empty" in error.message:
-                raise
             reasons.append({"Code": "ValidationError", "Message": error.message})
     if len(outcomes) < len(actions):
         raise TransactionCanceledException(reasons)
