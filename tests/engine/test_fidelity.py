@@ -258,8 +258,9 @@ OURS: dict[str, tuple[tuple[str, Json], str]] = {  # DynamoDB Local fails, or ha
         (
             f"ValidationException: 3 validation errors detected: Value '{'t' * 37}' at 'clientRequestToken' failed to "
             "satisfy constraint: Member must have length less than or equal to 36; Value 'NO' at "
-            "'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy enum value set: [INDEXES, TOTAL, NONE]; Value '[]' at "
-            "'transactItems' failed to satisfy constraint: Member must have length greater than or equal to 1"
+            "'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy enum value set: "
+            "[INDEXES, TOTAL, NONE]; Value '[]' at 'transactItems' failed to satisfy constraint: Member must have "
+            "length greater than or equal to 1"
         ),
     ),
     "an empty key in a transaction of reads": (
