@@ -161,6 +161,12 @@ SELECT_FAULTS = {
     "SELECT * FROM comp.nope WHERE g = 'x'": "The table does not have the specified index: nope",
     "SELECT * FROM nope": "Requested resource not found",
     "SELECT * FROM comp WHERE pk = ?": "Number of parameters in request and statement don't match.",
+    "SELECT sk FROM comp WHERE pk = ''": (
+        "The AttributeValue for a key attribute cannot contain an empty string value. Key: pk"
+    ),
+    "SELECT sk FROM comp WHERE pk IN ['a', '']": (
+        "The AttributeValue for a key attribute cannot contain an empty string value. Key: pk"
+    ),
     "SELECT sk FROM comp WHERE pk = 1": (
         "Key attribute's data type should match its data type in table's schema: Key pk"
     ),

@@ -19,7 +19,7 @@ from partita.dynamodb.expression_nodes import (
 from partita.dynamodb.values import AttributeValue, Item, sort_value
 from partita.engine.expressions.key_conditions import KeyCondition, KeyInterval, key_range
 from partita.engine.expressions.scope import Scope
-from partita.engine.schema import KeySchema, KeySchemaAttribute
+from partita.engine.schema import KeySchema, KeySchemaAttribute, check_not_empty
 
 MAX_RANGES = 10_000  # combinations of the values of IN; a statement with more is read more widely and filtered
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -79,6 +79,7 @@ def key_ranges(keys: KeySchema, where: ConditionNode | None, scope: Scope) -> li
         for each in known.get(attribute.name, []):
             for value in each.values:
                 check_type(attribute, value)
+                check_not_empty(attribute.name, value, None)
     fixed = [values for key in keys.partition if (values := _equal_values(known.get(key.name, []))) is not None]
     count = prod(map(len, fixed))
     if len(fixed) < len(keys.partition) or count > MAX_RANGES:
