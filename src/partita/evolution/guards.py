@@ -59,17 +59,20 @@ class OrphanedGuards:
     def delete(self, guard: PageItem) -> bool:
         """Deletes a guard, if it is orphaned, and its owner does not change meanwhile."""
         actions = self._deletion(guard)
-        if actions is None:
-            return False
+        return actions is not None and self._execute(actions)
+
+    def settle(self, guard: PageItem) -> bool:
+        """Deletes a guard, if it is orphaned; true also where another write prevented that, and it still is."""
+        actions = self._deletion(guard)
+        return actions is not None and (self._execute(actions) or self.is_orphaned(guard))
+
+    def _execute(self, actions: list[ItemAction]) -> bool:
+        """Whether the actions were done; not where another write has prevented them."""
         try:
             self._db.run_flow(execute(self._db.context, actions))
         except (StoreError, Raced):
             return False
         return True
-
-    def settle(self, guard: PageItem) -> bool:
-        """Deletes a guard, if it is orphaned; true also where another write prevented that, and it still is."""
-        return self.delete(guard) or self.is_orphaned(guard)
 
     def _deletion(self, guard: PageItem) -> list[ItemAction] | None:
         """The actions that delete an orphaned guard; None for one that is held, or of another unique value."""

@@ -6,7 +6,7 @@ import msgspec
 
 from partita.evolution.costs import prices
 from partita.evolution.evolution_store import EvolutionStore, evolution_store
-from partita.evolution.pages import ITEMS_PER_SECOND, page_limit
+from partita.evolution.pages import ITEMS_PER_SECOND
 from partita.evolution.programs import ObservedPrograms
 from partita.evolution.survey import Survey, survey
 from partita.evolution.table_changes import (
@@ -148,7 +148,7 @@ def _plan(
 def _read_units(surveyed: Survey, passes: int, verifying: int) -> float:
     """The units of all passes: the items, the guards that they want, the owners of guards, and keys to move to."""
     guards = surveyed.guarded * passes + max(surveyed.guards, surveyed.guarded) * verifying
-    return round(surveyed.scan_units(page_limit(ITEMS_PER_SECOND), passes) + guards + surveyed.moved, 1)
+    return round(surveyed.scan_units(passes) + guards + surveyed.moved, 1)
 
 
 def _steps(surveyed: Survey) -> Iterator[PlanStep]:

@@ -1,6 +1,5 @@
 """A survey of stored data: how many items need which work, and what it costs, from a sample or from all items."""
 
-import math
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +12,7 @@ from partita.dynamodb.canonical import ItemIdentity, item_size
 from partita.dynamodb.shapes import TableDescription
 from partita.dynamodb.values import Item
 from partita.evolution.costs import BilledTable, billed_table, change_units, read_units_of_scan
-from partita.evolution.counter_results import counters_of
+from partita.evolution.counter_costs import CounterCosts
 from partita.evolution.evolution_store import EvolutionStore
 from partita.evolution.guards import unique_value_of, unique_values
 from partita.evolution.item_work import ItemWork, WorkKind
@@ -30,9 +29,9 @@ from partita.evolution.pages import (
 from partita.evolution.targets import Target
 from partita.evolution.unreachable_items import UnreachableItems
 from partita.plan.actions import ItemAction, RemoveAttribute, SetAttribute
-from partita.plan.design import Counter, Design
+from partita.plan.design import Design
 from partita.plan.effects import COUNTED
-from partita.plan.items import key_text
+from partita.plan.items import key_in_item, key_text
 
 SAMPLE = 2_000
 _SEGMENTS = 20
@@ -50,11 +49,17 @@ class WorkTotal(msgspec.Struct):
 
 
 class Survey(msgspec.Struct):
-    """The result; numbers of a sample are scaled to the whole table."""
+    """The result; numbers of a sample are scaled to the whole table.
+
+    `scan` and `later_scan` are the read units of a pass over the data, as it is and after the work has been done;
+    `met_again` those of the items that a pass moves to a place that it has not reached yet.
+    """
 
     items: float = 0.0
     read: int = 0
-    bytes: float = 0.0
+    scan: float = 0.0
+    later_scan: float = 0.0
+    met_again: float = 0.0
     is_exact: bool = True
     work: dict[Place, WorkTotal] = msgspec.field(default_factory=dict)
     units: float = 0.0
@@ -67,17 +72,15 @@ class Survey(msgspec.Struct):
     expired: float = 0.0
     examples: dict[str, list[str]] = msgspec.field(default_factory=dict)
     conflicts: list[str] = msgspec.field(default_factory=list)
-    tallies: dict[Place, float] = msgspec.field(default_factory=dict)  # units of owners, if all had children to count
 
-    def scan_units(self, page: int, passes: int) -> float:
-        """The units of some passes over the data, in pages of some items: each is rounded up.
+    def scan_units(self, passes: int) -> float:
+        """The units of some passes over the data, of which the first does the work."""
+        return self.scan + self.met_again + self.later_scan * (passes - 1)
 
-        About half of the items that move are met again under their new keys.
-        """
-        if not self.items:
-            return 0.0
-        pages = math.ceil(self.items / page) * passes + math.ceil(self.moved / 2 / page)
-        return pages * read_units_of_scan(int(page * self.bytes / self.items))
+    def add_work(self, place: Place, items: float, units: float) -> None:
+        found = self.work.setdefault(place, WorkTotal())
+        found.items += items
+        found.units += units
 
     def example(self, kind: str, text: str) -> None:
         several = self.examples.setdefault(kind, [])
@@ -95,24 +98,17 @@ def survey(
 ) -> Survey:
     """Surveys the tables that exist, by the design's names; `exact` reads every item."""
     result = Survey()
-    holders = UniqueValues()
+    holders, counters = UniqueValues(), CounterCosts(db.design)
     try:
-        _survey_tables(db, target, descriptions, result, holders, exact=exact, progress=progress)
-        _add_tallies(result, holders)
+        factors = _survey_tables(db, target, descriptions, result, holders, counters, exact=exact, progress=progress)
+        for each in counters.costs(factors, is_exact=result.is_exact):
+            result.add_work((each.entity, "counter values", each.attribute), each.owners, each.units)
+            result.units += each.units
     finally:
         holders.close()
+        counters.close()
     result.conflicts += holders.conflicts
     return result
-
-
-def _add_tallies(result: Survey, holders: "UniqueValues") -> None:
-    """Adds the writes of owners with children. Of a sample, the other items are taken to have other parents."""
-    factor = result.items / result.read if result.read else 1.0
-    for place, units_of_all in result.tallies.items():
-        found = result.work[place]
-        units = units_of_all * min(1.0, holders.parents(place[0]) * factor / found.items)
-        found.units += units
-        result.units += units
 
 
 def _survey_tables(
@@ -121,11 +117,13 @@ def _survey_tables(
     descriptions: dict[str, TableDescription],
     result: Survey,
     holders: "UniqueValues",
+    counters: CounterCosts,
     *,
     exact: bool,
     progress: Callable[[int], None],
-) -> None:
-    removed = target.removed
+) -> dict[str, float]:
+    """By table, how many items one that was read stands for."""
+    removed, factors = target.removed, {}
     for table in db.design.tables:
         description = descriptions.get(table.name)
         if description is None:
@@ -137,13 +135,15 @@ def _survey_tables(
         unreachable = UnreachableItems(target)
         billed = billed_table(table, description)
         for page in _pages(db, removed, table, whole=whole):
-            _add_page(found, db.design, billed, page, holders)
+            _add_page(found, db.design, billed, page, holders, counters)
             unreachable.add(page.items)
             progress(before + found.read)
         factor = 1.0 if whole or not found.read else max(1.0, count / found.read)
+        factors[table.name] = factor
         result.conflicts += unreachable.sentences(factor)
         _merge(result, found, factor)
         result.is_exact = result.is_exact and whole
+    return factors
 
 
 def _pages(db: EvolutionStore, removed: Removed, table: Table, *, whole: bool) -> Iterator[ScannedPage]:
@@ -179,7 +179,9 @@ def _merge(into: Survey, found: Survey, factor: float) -> None:
     into.read += found.read
     for name in (
         "items",
-        "bytes",
+        "scan",
+        "later_scan",
+        "met_again",
         "units",
         "written",
         "moved",
@@ -191,22 +193,24 @@ def _merge(into: Survey, found: Survey, factor: float) -> None:
     ):
         setattr(into, name, getattr(into, name) + getattr(found, name) * factor)
     for place, each in found.work.items():
-        known = into.work.setdefault(place, WorkTotal())
-        known.items += each.items * factor
-        known.units += each.units * factor
-    for place, units in found.tallies.items():
-        into.tallies[place] = into.tallies.get(place, 0.0) + units * factor
+        into.add_work(place, each.items * factor, each.units * factor)
     for kind, several in found.examples.items():
         for text in several:
             into.example(kind, text)
 
 
-def _add_page(result: Survey, design: Design, table: BilledTable, page: ScannedPage, holders: "UniqueValues") -> None:
+def _add_page(
+    result: Survey,
+    design: Design,
+    table: BilledTable,
+    page: ScannedPage,
+    holders: "UniqueValues",
+    counters: CounterCosts,
+) -> None:
     uniques = unique_values(design)
     for each in page.items:
         result.read += 1
         result.items += 1
-        result.bytes += item_size(each.item)
         if each.error:
             result.unreadable += 1
             result.example("unreadable", f"{each.name}: {each.error}")
@@ -222,55 +226,44 @@ def _add_page(result: Survey, design: Design, table: BilledTable, page: ScannedP
         result.guarded += 0 if each.effects is None else len(each.effects.guards)
         result.moved += each.work is not None and WorkKind.REKEY in each.work.kinds
         holders.add(each)
-        holders.add_parents(each)
-        _add_counters(result, design, table, each)
+        counters.add(table, each)
     size = page_limit(ITEMS_PER_SECOND)  # an application reads so many at a time, and writes them together
     for at in range(0, len(page.items), size):
-        for group in transactions_of([each for each in page.items[at : at + size] if each.work is not None]):
+        together = page.items[at : at + size]
+        _add_scan(result, together, size)
+        for group in transactions_of([each for each in together if each.work is not None]):
             _add_group(result, table, group)
+    if page.next_key is None and len(page.items) % size == 0:
+        result.scan += 1  # a page that is full has a next one, though that is empty
+        result.later_scan += 1
+
+
+def _add_scan(result: Survey, page: list[PageItem], size: int) -> None:
+    """Adds the reads of a page, before and after its work has been done."""
+    after = (each.item if each.work is None else _item_after_work(each, each.work) for each in page)
+    later = read_units_of_scan(sum(map(item_size, after)))
+    result.scan += read_units_of_scan(sum(item_size(each.item) for each in page))
+    result.later_scan += later
+    result.met_again += later / size * sum(_chance_to_be_met_again(each) for each in page)
+
+
+def _chance_to_be_met_again(each: PageItem) -> float:
+    """Whether a pass that moves an item meets it again: nobody knows it of one that gets into another partition."""
+    if each.work is None or WorkKind.REKEY not in each.work.kinds:
+        return 0.0
+    table, stored = each.table, each.work.stored
+    new = key_in_item(stored.model, stored.wanted)
+    if table.sk is None or new[table.pk] != each.key[table.pk] or "S" not in new[table.sk]:
+        return 0.5
+    return float(new[table.sk]["S"].encode() > each.key[table.sk].get("S", "").encode())
 
 
 def _add_guard(result: Survey, table: BilledTable, each: PageItem) -> None:
     """Adds the deletion of a guard of a value that is not unique any more."""
     _, entity, name, *_ = [*key_text(each.key).split("#"), "", ""]
     units = change_units(table, each.item, None, in_transaction=False)
-    found = result.work.setdefault((entity, "dropped guards", name), WorkTotal())
-    found.items += 1
-    found.units += units
+    result.add_work((entity, "dropped guards", name), 1, units)
     result.units += units
-
-
-def _add_counters(result: Survey, design: Design, table: BilledTable, each: PageItem) -> None:
-    """Adds the writes that set the counters of an owner, and one that removes their tallies.
-
-    Without children, it has no tallies, and a counter that is zero stays; a mark is removed together with the tallies.
-    """
-    build = design.data.build
-    if build is None or each.model is None or each.is_guard:
-        return
-    counters = counters_of(design, build).get(each.model.name, [])
-    before = each.item
-    for counter in counters:
-        after = {**before, counter.attribute.name: {"N": "1"}}
-        units = change_units(table, before, after, in_transaction=False)
-        place = _place_of(counter)
-        found = result.work.setdefault(place, WorkTotal())
-        found.items += 1
-        if each.item.get(counter.attribute.name) == {"N": "0"}:
-            result.tallies[place] = result.tallies.get(place, 0.0) + units
-        else:
-            found.units += units
-            result.units += units
-        before = after
-    if counters and not (each.work is not None and WorkKind.COUNT in each.work.kinds):
-        tallied = {**before, **{build.tally(counter) or "": {"N": "1"} for counter in counters}}
-        units = change_units(table, tallied, before, in_transaction=False)
-        place = _place_of(counters[0])
-        result.tallies[place] = result.tallies.get(place, 0.0) + units
-
-
-def _place_of(counter: Counter) -> Place:
-    return counter.parent.name, "counter values", counter.attribute.name
 
 
 def _add_group(result: Survey, table: BilledTable, group: list[PageItem]) -> None:
@@ -284,9 +277,7 @@ def _add_group(result: Survey, table: BilledTable, group: list[PageItem]) -> Non
         result.units += own + others
         kinds = [(kind, name) for kind, names in work.kinds.items() for name in names or ("",)]
         for kind, name in kinds:
-            found = result.work.setdefault((work.stored.model.name, str(kind), name), WorkTotal())
-            found.items += 1
-            found.units += (own + others) / len(kinds)
+            result.add_work((work.stored.model.name, str(kind), name), 1, (own + others) / len(kinds))
 
 
 def _units(
@@ -294,12 +285,11 @@ def _units(
 ) -> tuple[float, float]:
     """The units of an item's own write, with that of removing its mark, and those of other items."""
     after = dict(work.stored.wanted)
+    marked = _item_after_work(each, work)
     if WorkKind.REKEY in work.kinds:
         own = change_units(table, each.item, None, in_transaction=True)
-        marked = next(action.item or {} for action in work.actions if action.kind == "put" and action.own)
         own += change_units(table, None, marked, in_transaction=True)
     else:
-        marked = _after(each.item, work.actions[0])
         own = change_units(table, each.item, marked, in_transaction=in_transaction)
     if COUNTED in marked:
         own += change_units(table, marked, after, in_transaction=False)
@@ -309,6 +299,13 @@ def _units(
             parents.add(action.identity)
             others += 2.0
     return own, others
+
+
+def _item_after_work(each: PageItem, work: ItemWork) -> Item:
+    """An item after its work has been done, with the mark of one that was counted."""
+    if WorkKind.REKEY in work.kinds:
+        return next(action.item or {} for action in work.actions if action.kind == "put" and action.own)
+    return _after(each.item, work.actions[0])
 
 
 def _after(item: Item, action: ItemAction) -> Item:
@@ -328,10 +325,7 @@ def _work(each: PageItem) -> ItemWork:
 
 
 class UniqueValues:
-    """The unique values that items want, to find two that want the same, and the parents of what is to be counted.
-
-    They are in a temporary file.
-    """
+    """The unique values that items want, in a temporary file, to find two that want the same."""
 
     def __init__(self) -> None:
         self._owners: apsw.Connection | None = None
@@ -360,22 +354,8 @@ class UniqueValues:
         if self._owners is None:
             self._owners = apsw.Connection("")
             self._owners.execute("CREATE TABLE owners (value TEXT PRIMARY KEY, owner TEXT) WITHOUT ROWID")
-            self._owners.execute("CREATE TABLE parents (entity TEXT, parent TEXT, UNIQUE (entity, parent))")
             self._owners.execute("BEGIN")
         return self._owners
-
-    def add_parents(self, each: PageItem) -> None:
-        """Adds the parents in which an item is going to be counted."""
-        if each.effects is None or each.work is None or WorkKind.COUNT not in each.work.kinds:
-            return
-        for (identity, _), (counter, _, _) in each.effects.counts.items():
-            row = (counter.parent.name, str(identity))
-            self._file.execute("INSERT INTO parents VALUES (?, ?) ON CONFLICT DO NOTHING", row)
-
-    def parents(self, entity: str) -> int:
-        """The number of different parents of an entity."""
-        ((count,),) = self._file.execute("SELECT count(*) FROM parents WHERE entity = ?", (entity,))
-        return int(count)
 
     def close(self) -> None:
         if self._owners is not None:
