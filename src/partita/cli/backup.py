@@ -86,14 +86,17 @@ def _back_up(db: "Store", name: str) -> None:
 
 
 def _rehearse(db: "Store") -> None:
+    from partita.cli.evolve import progress_line as reporting
     from partita.recovery.rehearsal import rehearse_table
 
     for table in db.design.tables:
-        done = rehearse_table(db.backend, db.table_name(table), now=db.now)
+        with reporting() as report:
+            done = rehearse_table(db.backend, db.table_name(table), now=db.now, report=report)
+        items = "items are as they should be" if done.is_compared else "items; Amazon does not know how many it had"
         changed = f"; {done.changed:,} were changed meanwhile" if done.changed else ""
         print(
             f"{done.table}: restored {done.restored} in {done.duration.total_seconds():.1f} s; "
-            f"{done.items:,} items are as they should be{changed}"
+            f"{done.items:,} {items}{changed}"
         )
 
 
