@@ -26,7 +26,7 @@ MAY_SEE: dict[str, set[str]] = {
     "dynamodb": {"errors"},
     # backends and servers
     "storage": {"crc", "errors"},
-    "engine": WAIST | {"storage"},
+    "engine": WAIST | {"storage", "process_identity"},
     "remote": WAIST,
     "http": WAIST,
     "server": WAIST | {"http"},

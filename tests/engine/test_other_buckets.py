@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from partita.engine.transfers import ABANDONED_SECONDS
+from partita.engine import transfer_work, transfers
+from partita.engine.operations import bulk_operations, export_table, import_table
+from partita.engine.transfers import ABANDONED_SECONDS, ENDED_SECONDS
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, problems_of
 from tests.engine.test_bulk_puts import start
@@ -13,6 +15,7 @@ from tests.engine.test_imports import json_lines, place
 from tests.engine.test_recovery import enable
 from tests.engine.transfers import BUCKET, arn, bench_with_bucket, creation
 
+WORKER = "a process that has ended"
 OTHERS = ["no buckets", "other buckets"]
 
 
@@ -81,3 +84,39 @@ def test_work_that_nobody_goes_on_with_ends_after_an_hour(bench: Bench, other: B
     assert set(statuses(bench, started).values()) == {"FAILED"}
     other.ok("DeleteTable", TableName="notes")
     assert "copy" not in other.ok("ListTables")["TableNames"]
+
+
+@pytest.fixture
+def ended_worker(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine that accepts the requests seems to be that of a process that has ended."""
+    for each in (bulk_operations, export_table, import_table):
+        monkeypatch.setattr(each, "this_process", lambda: WORKER)
+    for module in (transfers, transfer_work):
+        monkeypatch.setattr(module, "is_dead", lambda process: process == WORKER)
+
+
+def test_work_whose_process_has_ended_ends_soon_and_names_the_setting(
+    ended_worker: None, bench: Bench, other: Bench, started: dict[str, Json]
+) -> None:
+    other.settle()
+    bench.clock.now += ENDED_SECONDS - 1
+    other.settle()
+    assert set(statuses(other, started).values()) == {"IN_PROGRESS"}
+    bench.clock.now += 1
+    other.settle()
+    assert set(statuses(other, started).values()) == {"FAILED"}
+    found = other.ok("DescribeExport", ExportArn=started["export"]["ExportArn"])["ExportDescription"]
+    assert found["FailureMessage"].startswith("the process that did it has ended, and this engine has ")
+    assert "start an engine with --buckets /" in found["FailureMessage"]
+
+
+def test_work_whose_process_has_ended_is_taken_over(
+    ended_worker: None, bench: Bench, other: Bench, started: dict[str, Json]
+) -> None:
+    other.settle()
+    bench.engine.maintenance.step()
+    bench.clock.now += ENDED_SECONDS + 1
+    other.settle()
+    bench.settle()
+    assert set(statuses(other, started).values()) == {"COMPLETED"}
+    assert problems_of(bench.engine) == []

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from partita.engine.context import EngineContext
 from partita.engine.schema import StoredTable, TableRecord
-from partita.engine.transfers import WaitingTransfers, has_records
+from partita.engine.transfers import AnyRecord, Transfers, WaitingTransfers, has_records
 from partita.engine.writer import Writer
 from partita.errors import CorruptRow
+from partita.process_identity import is_dead
 from partita.storage.contract import StorageTransaction
 
 if TYPE_CHECKING:
@@ -71,9 +72,18 @@ class TransferWork:
             if failure := self._waiting.failure(record):
                 self._writer.run(lambda txn: fail_import(self._context, txn, import_id, failure))
             return False
+        if record is not None:
+            self._work_on(IMPORTS, record)
         if (table.name, False) not in self._fills:
             self._fills[table.name, False] = TableImport(self._context, self._writer, import_id, table.name)
         return self._fills[table.name, False].step()
+
+    def _work_on(self, transfers: "Transfers[AnyRecord]", record: "AnyRecord") -> bool:
+        """Takes a transfer over whose worker has ended; false if it has one."""
+        if not record.is_running or not is_dead(record.worker):
+            return False
+        self._writer.run(lambda txn: transfers.take_over(txn, record))
+        return True
 
     def _finish(self, txn: StorageTransaction, record: TableRecord) -> None:
         if record.importing is not None:
@@ -105,6 +115,8 @@ class TransferWork:
             if abandoned := self._waiting.failure(export):
                 self._writer.run(partial(fail_export, self._context, export, abandoned))
             return False
+        if self._work_on(EXPORTS, export):
+            return True
         try:
             return ExportWork(self._context, self._writer, export, table).step()
         except CorruptRow as error:
@@ -124,6 +136,7 @@ class TransferWork:
                 continue
             work = self._bulk_puts.setdefault(each.id, BulkPut(self._context, self._writer, each.id))
             if each.status == "CANCELLING" or self._waiting.is_here(each):
+                self._work_on(BULK_PUTS, each)
                 more |= work.step()
             elif failure := self._waiting.failure(each):
                 work.fail(failure)

@@ -13,6 +13,7 @@ from partita.dynamodb.exceptions import DynamoDBError, ValidationException
 from partita.engine.catalog import SPACE
 from partita.engine.context import EngineContext
 from partita.engine.key_encoding import prefix_end
+from partita.process_identity import is_dead, this_process
 from partita.storage.contract import Reader, Row, StorageTransaction, Write
 
 TOKEN_SECONDS = 8 * 3600.0  # that a client token is remembered
@@ -24,13 +25,14 @@ _encode = msgspec.json.encode
 
 
 ABANDONED_SECONDS = 3600.0  # after which a process that lacks its buckets ends a transfer that nobody goes on with
+ENDED_SECONDS = 60.0  # the same where the process that did the work has ended: another one may have its buckets
 
 
 class TransferRecord(msgspec.Struct, kw_only=True, frozen=True):
     """What the three have in common. Counts are of records; `failure` is the code and the message.
 
-    `buckets` is the folder of the engine that accepted the request: only engines with the same folder do the work. It
-    is None in records of versions that did not store it.
+    `buckets` is the folder of the engine that accepted the request: only engines with the same folder do the work;
+    `worker` is the process that does it. Both are empty in records of versions that did not store them.
     """
 
     id: str
@@ -46,6 +48,7 @@ class TransferRecord(msgspec.Struct, kw_only=True, frozen=True):
     errors: int = 0
     size: int = 0
     buckets: str | None = None
+    worker: str = ""
 
     @property
     def is_running(self) -> bool:
@@ -91,6 +94,11 @@ class Transfers(Generic[AnyRecord]):
             raise self._missing(f"{self._title} not found: {arn}")
         return record
 
+    def take_over(self, txn: StorageTransaction, record: AnyRecord) -> None:
+        """Makes this process the worker of a transfer whose worker has ended."""
+        if self.find(txn, record.id) == record:
+            self.save(txn, replace(record, worker=this_process()))
+
     def save(self, txn: StorageTransaction, record: AnyRecord) -> None:
         key = self._prefix + record.id.encode()
         txn.apply([Write(SPACE, key, txn.get(SPACE, key), Row(0, _encode(record)))])
@@ -135,7 +143,8 @@ class WaitingTransfers:
     """The transfers that this process cannot do, since their buckets are those of another: a server, perhaps.
 
     The others may have ended for ever, and a transfer keeps its table from being deleted. So one that has not changed
-    for an hour is abandoned.
+    for an hour is abandoned, or for a minute if its worker has ended: another process with its buckets, if there is
+    one, becomes its worker at once.
     """
 
     def __init__(self, context: EngineContext) -> None:
@@ -153,10 +162,18 @@ class WaitingTransfers:
         seen, since = self._seen.get(record.id, (None, now))
         if seen != record or now < since:
             self._seen[record.id] = (record, now)
-        elif now - since >= ABANDONED_SECONDS:
-            del self._seen[record.id]
-            return "S3InternalError", f"no process with the folder {record.buckets} has gone on with it for an hour"
-        return None
+            return None
+        has_ended = is_dead(record.worker)
+        if now - since < (ENDED_SECONDS if has_ended else ABANDONED_SECONDS):
+            return None
+        del self._seen[record.id]
+        reason = "the process that did it has ended" if has_ended else "it has not gone on for an hour"
+        folder = f"--buckets {record.buckets}" if record.buckets else "--buckets"
+        here = self._context.buckets.folder
+        return "S3InternalError", (
+            f"{reason}, and this engine has {f'--buckets {here}' if here else 'no buckets'}: start an engine with "
+            f"{folder}, or connect with that folder as buckets, and request it again"
+        )
 
 
 def has_records(reader: Reader, name: str) -> bool:

@@ -26,6 +26,7 @@ from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
 from partita.engine.data_formats import check_readable
 from partita.engine.transfers import LIST_BULK, new_id
+from partita.process_identity import this_process
 from partita.storage.contract import StorageTransaction
 
 
@@ -47,6 +48,7 @@ def start_bulk_put_items(context: EngineContext, request: StartBulkPutItems) -> 
             started=now,
             request=request,
             buckets=context.buckets.folder,
+            worker=this_process(),
         )
         BULK_PUTS.save(txn, started)
         return BulkOperationOutput(bulk_operation_description=_description(context, started))

@@ -29,6 +29,7 @@ from partita.engine.exports import EXPORTS, ExportRecord, files_of
 from partita.engine.history import window
 from partita.engine.schema import SnapshotRecord, StoredTable
 from partita.engine.transfers import LIST, new_id
+from partita.process_identity import this_process
 from partita.storage.contract import StorageTransaction
 
 MIN_WINDOW, MAX_WINDOW = (
@@ -92,6 +93,7 @@ def _record(
         started=now,
         request=request,
         buckets=context.buckets.folder,
+        worker=this_process(),
         at=_second(table, now, request.export_time),
         saved=saved,
         undo_below=None if request.export_time is None and spec is None else last + 1,

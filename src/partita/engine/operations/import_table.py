@@ -28,6 +28,7 @@ from partita.engine.data_formats import check_readable
 from partita.engine.imports import IMPORTS, ImportRecord
 from partita.engine.operations.create_table import check_form, check_table_count, new_record
 from partita.engine.transfers import LIST, new_id
+from partita.process_identity import this_process
 from partita.storage.contract import StorageTransaction
 
 
@@ -56,6 +57,7 @@ def import_table(context: EngineContext, request: ImportTable) -> Job:
             started=now,
             request=request,
             buckets=context.buckets.folder,
+            worker=this_process(),
         )
         indexes = [replace(each, backfilled_to=START) for each in record.indexes]
         context.write_catalog.save(txn, replace(record, indexes=indexes, importing=started.id), None)
