@@ -8,7 +8,7 @@ import partita
 NAMES = """
 ALL_SHARDS AUTO Adoption AlreadyExists AsyncStore CapacityMeter Change Compressed Condition ConditionFailed
 ConfigurationError Consumer ConsumerAdministration ConsumerFaults ConsumerMonitor CorruptRow CountOf Created CreatedAt
-Deleted Design DesignError DesignMismatch Dimensions DynamoDBError EmbeddingModelMismatch EmbeddingRejected Embeddings
+Deleted Design DesignError DesignMismatch DesignRecordInvalid Dimensions DynamoDBError EmbeddingModelMismatch EmbeddingRejected Embeddings
 Entity Expires F FileReplaced Get HandlerTransaction InKey Index Internal InvalidCursor InvalidTransaction
 InvalidTransition InvalidValue Item Items JobOutcome JobRun JobRunner JobRunning JobStatus JobTick Jobs Keys LeaseLost
 Limit LimitReached MigrationBlocked MissingExtra Nearest NoReply NotFound NotReady NotUnique OpenEnum Ordered

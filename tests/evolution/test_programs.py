@@ -3,12 +3,17 @@
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from partita import AUTO, DesignMismatch, F, MigrationBlocked, NotReady, Store, connect
 from partita.dynamodb.backend import Backend
+from partita.dynamodb.requests import DeleteItem, GetItem, PutItem
+from partita.dynamodb.values import Item
+from partita.errors import DesignRecordInvalid
 from partita.evolution import programs
 from partita.evolution.apply import apply_design
 from partita.evolution.migration_plan import plan_migration
@@ -45,6 +50,23 @@ def test_program_that_has_nothing_to_do_is_waited_for_once(monkeypatch: pytest.M
         assert db.one(old.one_customer("c1")).email == "1@example.com"
         apply_design(Store(backend, new.design, sleep=clock.wait))
     assert 0 <= clock.seconds - design_watch.VALID_FOR.total_seconds() < timedelta(seconds=2).total_seconds()
+
+
+@pytest.mark.parametrize("damage", [{"state": {"S": "hologram"}}, {"facts": {"B": "AAAA"}}])
+def test_record_that_cannot_be_read_is_an_error_that_says_what_to_do(tmp_path: Path, damage: Item) -> None:
+    old, path = first(), tmp_path / "shop.db"
+    with connect(path) as backend:
+        filled(Store(backend, own_design(old.design)), old, 2, 2)
+        key: Item = {"PK": {"S": "TABLE#shop"}, "SK": {"S": "DESIGN"}}
+        stored = backend.call(GetItem(table_name="partita-designs", key=key)).item
+        backend.call(PutItem(table_name="partita-designs", item=msgspec.json.decode(stored or b"") | damage))
+        advice = "item TABLE#shop DESIGN of table partita-designs cannot be read: .* newer version .* delete the item"
+        for use in (lambda: connect(path, old.design), lambda: apply_design(Store(backend, old.design))):
+            with pytest.raises(DesignRecordInvalid, match=advice):
+                use()
+        backend.call(DeleteItem(table_name="partita-designs", key=key))
+        apply_design(Store(backend, old.design))
+    connect(path, old.design).close()
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ PartitaError
 │   ├── TransferFailed     an export, an import, a bulk put or a move has failed
 │   ├── RehearsalFailed    a restored table has other items than it should
 │   ├── StoredItemInvalid  a stored item does not fit its entity
+│   │   └── DesignRecordInvalid  what is recorded about the design of data
 │   └── InvalidCursor      a cursor that does not belong to this query
 ├── StorageError           the database file cannot be read or written
 │   ├── StorageBusy        another process kept the file locked for too long
@@ -71,6 +72,7 @@ from partita.errors.design_errors import (
 from partita.errors.design_errors import Fault as Fault
 from partita.errors.operation_errors import (
     DesignMismatch,
+    DesignRecordInvalid,
     JobRunning,
     LeaseLost,
     MigrationBlocked,
@@ -124,6 +126,7 @@ __all__ = [
     "CorruptRow",
     "DesignError",
     "DesignMismatch",
+    "DesignRecordInvalid",
     "EmbeddingModelMismatch",
     "EmbeddingRejected",
     "FileReplaced",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from partita.errors.base_error import value_text
-from partita.errors.store_errors import StoreError
+from partita.errors.store_errors import StoredItemInvalid, StoreError
 
 
 class DesignMismatch(StoreError):
@@ -30,6 +30,18 @@ class DesignMismatch(StoreError):
         return (
             f"the data does not satisfy design {self.design!r}; run `partita plan MODULE --on ADDRESS` to see what is "
             f"to be done and `partita apply` to do it. They differ in:{listed}{more}"
+        )
+
+
+class DesignRecordInvalid(StoredItemInvalid):
+    """What is recorded about the design of data, or about a program, cannot be read: nobody knows what the data has."""
+
+    def __str__(self) -> str:
+        key = " ".join(map(str, self.stored_key.values()))
+        return (
+            f"item {key} of table partita-designs cannot be read: {self.reason}. A newer version of Partita may have "
+            "written it: update this one. If it is damaged, delete the item; the data is then compared with the design "
+            "as data without a record is, and `partita apply` records it again"
         )
 
 

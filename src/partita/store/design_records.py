@@ -7,7 +7,8 @@ It is a table of its own, as that of jobs is: an item in the user's table would 
 scans, exports, streams and indexes (docs/decisions/0028).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
 from typing import Annotated, Literal
@@ -20,7 +21,7 @@ from partita.design.patterns import pattern
 from partita.design.reads import Item, Items, query
 from partita.design.tables import Table
 from partita.dynamodb.exceptions import DynamoDBError, ResourceInUseException
-from partita.errors import DesignMismatch, TableNotFound
+from partita.errors import DesignMismatch, DesignRecordInvalid, StoredItemInvalid, TableNotFound
 from partita.plan.design import Design
 from partita.plan.design_differences import fact_differences, lacks, moved_entities
 from partita.plan.fingerprint import Facts, digest, table_facts
@@ -106,12 +107,22 @@ def record_context(context: StoreContext) -> StoreContext:
 
 def fetch_designs(context: StoreContext, tables: Sequence[str]) -> Flow[dict[str, DataDesign]]:
     """The recorded designs of tables, by their names on the backend; in one request."""
+    calls = [data_design(name) for name in tables]
     try:
-        calls = [data_design(name) for name in tables]
-        found = yield from fetch_batch(record_context(context), calls, consistent=True)
+        with _records():
+            found = yield from fetch_batch(record_context(context), calls, consistent=True)
     except TableNotFound:
         return {}
     return {each.table: each for each in found if each is not None}
+
+
+@contextmanager
+def _records() -> Iterator[None]:
+    """A record that cannot be read is an error that says what to do."""
+    try:
+        yield
+    except StoredItemInvalid as error:
+        raise DesignRecordInvalid(error.entity, error.stored_key, error.reason, error.key) from error
 
 
 def fetch_programs(context: StoreContext, tables: Sequence[str]) -> Flow[list[ProgramRecord]]:
@@ -121,7 +132,8 @@ def fetch_programs(context: StoreContext, tables: Sequence[str]) -> Flow[list[Pr
         for name in tables:
             pages: QueryPages[ProgramRecord] = QueryPages(record_context(context), programs(name), consistent=True)
             while not pages.is_done:
-                found += yield from pages.fetch()
+                with _records():
+                    found += yield from pages.fetch()
     except TableNotFound:
         return []
     return found
