@@ -8,20 +8,18 @@ import partita
 NAMES = """
 ALL_SHARDS AUTO Adoption AlreadyExists AsyncStore CapacityMeter Change Compressed Condition ConditionFailed
 ConfigurationError Consumer ConsumerAdministration ConsumerFaults ConsumerMonitor CorruptRow CountOf Created CreatedAt
-Deleted Design DesignError DesignMismatch DesignRecordInvalid Dimensions DynamoDBError EmbeddingModelMismatch EmbeddingRejected Embeddings
-Entity Expires F FileReplaced Get HandlerTransaction InKey Index Internal InvalidCursor InvalidTransaction
-InvalidTransition InvalidValue Item Items JobOutcome JobRun JobRunner JobRunning JobStatus JobTick Jobs Keys LeaseLost
-Limit LimitReached MigrationBlocked MissingExtra Nearest NoReply NotFound NotReady NotUnique OpenEnum Ordered
-OutcomeUnknown Owns Page PartitaError Pattern ProofError Query ReadOnlyStore ReferenceMissing References RehearsalFailed
-RejectionUnexplained
-ReservedKey RestoreFailed RestorePointMissing RetriesExhausted SearchResult SeedStep SentRequest StillReferenced
-StorageBusy StorageClosed StorageError
-Store StoreError StoredAs StoredItemInvalid SumOf System Table TableNotFound Transaction TransferFailed
-Transitions Unique
-UnknownAttribute Untracked Updated UpdatedAt UsedAfterFork Vector VectorIndex VectorSearch Version VersionConflict
-View Was Worker apply_design collection connect connect_async convert describe_pattern diagnose fan_out get new_id
-pattern plan_migration prove query settle time_in_id
-Highlight OpenSearch SearchRejected ServiceRejected TextFields TextFile TextIndex TextMatch TextPage
+Deleted Design DesignError DesignMismatch DesignRecordInvalid Dimensions DynamoDBError EmbeddingModelMismatch
+EmbeddingRejected Embeddings Entity Expires F FileReplaced Get HandlerTransaction Highlight InKey Index Internal
+InvalidCursor InvalidTransaction InvalidTransition InvalidValue Item Items JobOutcome JobRun JobRunner JobRunning
+JobStatus JobTick Jobs Keys LeaseLost Limit LimitReached MigrationBlocked MissingExtra Nearest NoReply NotFound
+NotReady NotUnique OpenEnum OpenSearch Ordered OutcomeUnknown Owns Page PartitaError Pattern ProofError Query
+ReadOnlyStore ReferenceMissing References RehearsalFailed RejectionUnexplained ReservedKey RestoreFailed
+RestorePointMissing RetriesExhausted SearchRejected SearchResult SeedStep SentRequest ServiceRejected StillReferenced
+StorageBusy StorageClosed StorageError Store StoreError StoredAs StoredItemInvalid SumOf System Table TableNotFound
+TextFields TextFile TextIndex TextMatch TextPage Transaction TransferFailed Transitions Unique UnknownAttribute
+Untracked Updated UpdatedAt UsedAfterFork Vector VectorIndex VectorSearch Version VersionConflict View Was Worker
+apply_design collection connect connect_async convert describe_pattern diagnose fan_out get new_id pattern
+plan_migration prove query settle time_in_id
 """.split()
 
 
