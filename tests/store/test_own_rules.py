@@ -165,6 +165,21 @@ def test_change_of_what_the_rule_does_not_name_needs_no_read() -> None:
     assert "reads    begin, email, end, title, for __post_init__" in explained
 
 
+def test_change_that_assigns_all_that_the_rule_uses_needs_no_read() -> None:
+    def shift(draft: Stay) -> None:
+        draft.begin, draft.end, draft.email, draft.title = 20, 30, "ANN@X", "Ann"
+
+    db = opened()
+    explained = db.explain_change(stay("s1"), shift)
+    assert "GetItem" not in explained
+    assert "email = ann@x" in explained
+    with db.change(stay("s1")) as draft:
+        shift(draft)
+    assert [each.begin for each in db(of_email("ann@x"))] == [20]
+    with pytest.raises(InvalidValue, match="a stay ends"), db.change(stay("s1")) as draft:
+        draft.begin, draft.end = 2, 1
+
+
 def test_concurrent_changes_that_are_only_invalid_together_are_judged_together() -> None:
     class Between:
         """Another writer ends the stay earlier, between the read and the write of this one."""

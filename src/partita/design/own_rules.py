@@ -7,8 +7,10 @@ otherwise it may depend on all of them.
 """
 
 import dis
+from collections.abc import Mapping
 from functools import cache
 from types import CodeType, FunctionType
+from typing import Any
 
 from partita.design.models import Model
 
@@ -19,12 +21,49 @@ _SEE_ALL = frozenset({"super", "locals", "vars", "eval", "exec", "dir"})
 @cache
 def rule_fields(model: Model) -> frozenset[str]:
     """The attributes that `__post_init__` may use; none where the entity has no such method."""
-    method = getattr(model.cls, "__post_init__", None)
-    if method is None:
+    if getattr(model.cls, "__post_init__", None) is None:
         return frozenset()
+    named = _named_fields(model)
+    return frozenset(model.attributes) if named is None else named
+
+
+@cache
+def _named_fields(model: Model) -> frozenset[str] | None:
+    """The attributes that `__post_init__` names; None where it may use others as well."""
+    method = getattr(model.cls, "__post_init__", None)
     named = _attributes_of_self(method.__code__) if isinstance(method, FunctionType) else None
-    every = frozenset(model.attributes)
-    return named if named is not None and named <= every else every
+    return named if named is not None and named <= model.attributes.keys() else None
+
+
+def values_by_rules(model: Model, known: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The known values as `__post_init__` leaves them; None where it asks for one that is not known.
+
+    It runs on an object that has nothing but these values, which is all that such a method can see.
+    """
+    if _named_fields(model) is None:
+        return None
+    partly = _Partly()
+    partly.__dict__.update(known)
+    try:
+        model.cls.__post_init__(partly)
+    except _Unknown:
+        return None
+    return None if partly.__dict__.pop(_ASKED, False) else {**partly.__dict__}
+
+
+_ASKED = "an attribute that is not known"
+
+
+class _Unknown(BaseException):
+    """Not an Exception, which a rule may catch."""
+
+
+class _Partly:
+    """An entity of which some attributes are known."""
+
+    def __getattr__(self, name: str) -> Any:
+        self.__dict__[_ASKED] = True
+        raise _Unknown(name)
 
 
 def _attributes_of_self(code: CodeType) -> frozenset[str] | None:

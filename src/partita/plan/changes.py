@@ -57,6 +57,7 @@ from partita.plan.items import (
     derivations,
     derived_attributes,
     derived_by_own_rules,
+    derived_from_known,
     encode_attributes,
     encode_fields,
     expiry_second,
@@ -181,6 +182,7 @@ class ChangeShape(msgspec.Struct, frozen=True, eq=False):
     needs_read: bool
     edits_key: bool
     is_judged: bool  # a transition or the bounds of a type judge a new value
+    is_ruled: bool  # `__post_init__` uses an edited attribute
     affects_others: bool  # guards, counters and references have to be looked at
 
 
@@ -197,7 +199,7 @@ def change_shape(design: Design, model: Model, form: EditForm) -> ChangeShape:
     judged = stepped & judged_by_value(model)
     ruled = rule_fields(model) if rule_fields(model) & touched else frozenset()
     fenced = sources | limited | judged | ruled | (others if others & touched else set())
-    alone = not (others | limited | judged | ruled | frozenset(model.key.fields)) & touched
+    alone = not (others | limited | judged | frozenset(model.key.fields)) & touched
     needs_read = not alone or not sources <= assigned | model.known_fields
     conditions = condition_fields(design, model)
     return ChangeShape(
@@ -211,12 +213,17 @@ def change_shape(design: Design, model: Model, form: EditForm) -> ChangeShape:
         edits_key=not touched.isdisjoint(model.key.fields),
         is_judged=bool(model.transitions or bounded_fields(model).keys() & touched),
         affects_others=bool(others & touched),
+        is_ruled=bool(ruled),
     )
 
 
 def needs_read(design: Design, change: ItemChange) -> bool:
     """Whether the item must be read before the change can be planned."""
-    return _shape(design, change).needs_read
+    shape = _shape(design, change)
+    if shape.needs_read or not shape.is_ruled:
+        return shape.needs_read
+    completed = _completed_unread(change)
+    return completed is None or _shape(design, completed).needs_read
 
 
 def _shape(design: Design, change: ItemChange) -> ChangeShape:
@@ -225,11 +232,16 @@ def _shape(design: Design, change: ItemChange) -> ChangeShape:
 
 def plan_blind_change(design: Design, change: ItemChange) -> list[ItemAction]:
     """The one update of a change that needs no read."""
-    edits = change.all_edits
-    known = {name: value for name, value in change.key.items() if name in change.model.known_fields}
-    values = known | {name: edit.value for name, edit in edits.items() if isinstance(edit, Assign)}
+    change = _completed_unread(change) or change
+    values = _known_values(change)
     item = encode_attributes(change.model, values)
-    return [_update(design, change, edits, values, item, _shape(design, change), ())]
+    return [_update(design, change, change.all_edits, values, item, _shape(design, change), ())]
+
+
+def _known_values(change: ItemChange) -> dict[str, Any]:
+    """The values of the changed item that are known unread: those in its key, and those that are assigned."""
+    known = {name: value for name, value in change.key.items() if name in change.model.known_fields}
+    return known | {name: edit.value for name, edit in change.all_edits.items() if isinstance(edit, Assign)}
 
 
 def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) -> list[ItemAction]:
@@ -270,9 +282,22 @@ def completed_change(change: ItemChange, found: StoredItem) -> ItemChange:
         return change
     before = values_of(model, found.entity)
     derived = derived_by_own_rules(model, {**before, **_values_after(model, change.all_edits, before)})
-    if not derived:
+    return _with_assigned(change, derived)
+
+
+def _completed_unread(change: ItemChange) -> ItemChange | None:
+    """The same where `__post_init__` uses nothing but values that are known unread; None where it uses others."""
+    model = change.model
+    if rule_fields(model).isdisjoint(change.all_edits):
         return change
-    edits = {**change.edits, **{name: Assign(value) for name, value in derived.items()}}
+    derived = derived_from_known(model, _known_values(change))
+    return None if derived is None else _with_assigned(change, derived)
+
+
+def _with_assigned(change: ItemChange, values: Values) -> ItemChange:
+    if not values:
+        return change
+    edits = {**change.edits, **{name: Assign(value) for name, value in values.items()}}
     return msgspec.structs.replace(change, edits=edits)
 
 

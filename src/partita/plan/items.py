@@ -19,7 +19,7 @@ from partita.design.codegen import Env, bind, compile_function
 from partita.design.markers import AUTO, Auto
 from partita.design.migrations import Migration
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
-from partita.design.own_rules import rule_fields
+from partita.design.own_rules import rule_fields, values_by_rules
 from partita.design.separators import HASH
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
@@ -103,14 +103,34 @@ def entity_with(model: Model, values: Values) -> Any:
 
 def derived_by_own_rules(model: Model, values: Values) -> dict[str, Any]:
     """The attributes that `__post_init__` gives other values, as it does when the item with these is read."""
+    return _changed(model, values, values_of(model, entity_with(model, _as_read(model, values))))
+
+
+def derived_from_known(model: Model, known: Values) -> dict[str, Any] | None:
+    """The same of some values, where `__post_init__` uses no others; None where it does."""
+    try:
+        found = values_by_rules(model, _as_read(model, known))
+    except (ValueError, TypeError, KeyError, ArithmeticError) as error:
+        raise invalid_value(error, model.name) from None
+    if found is None:
+        return None
+    return _changed(model, known, {name: None if value is AUTO else value for name, value in found.items()})
+
+
+def _as_read(model: Model, values: Values) -> dict[str, Any]:
+    """The values with AUTO where an entity has it."""
     automatic = _automatic_fields(model)
-    given = {name: AUTO if value is None and name in automatic else value for name, value in values.items()}
+    return {name: AUTO if value is None and name in automatic else value for name, value in values.items()}
+
+
+def _changed(model: Model, values: Values, made: Values) -> dict[str, Any]:
+    """The values of `made` that differ, validated; what is set automatically is left alone."""
     found: dict[str, Any] = {}
-    for name, value in values_of(model, entity_with(model, given)).items():
+    for name, value in made.items():
         attribute = model.attributes[name]
-        if name in model.automatic_fields or attribute.codec.same(value, values[name]):
+        if name in model.automatic_fields or (name in values and attribute.codec.same(value, values[name])):
             continue
-        if value is None and not attribute.optional and name not in automatic:
+        if value is None and not attribute.optional and not attribute.member.automatic:
             raise invalid_value(FaultyValue(Fault("null")), model.name, name)
         found[name] = None if value is None else normalize_value(model, attribute, value)
     return found
