@@ -8,12 +8,19 @@ import pytest
 from partita import Design, Entity, Index, Keys, MigrationBlocked, Store, Table, connect, prove
 from partita.design.entities import EntityMeta
 from partita.dynamodb.backend import Backend
-from partita.dynamodb.exceptions import LimitExceededException, ResourceInUseException
-from partita.dynamodb.requests import CreateTable, DescribeTable, UpdateTable
+from partita.dynamodb.exceptions import AccessDeniedException, LimitExceededException, ResourceInUseException
+from partita.dynamodb.requests import (
+    CreateTable,
+    DescribeTable,
+    UpdateContinuousBackups,
+    UpdateTable,
+    UpdateTimeToLive,
+)
 from partita.evolution import table_changes
 from partita.evolution.apply import Progress, apply_design
 from partita.evolution.diagnosis import diagnose
 from partita.evolution.migration_plan import plan_migration
+from partita.plan.table_definitions import differences
 from tests.evolution.shop import first, second
 from tests.evolution.test_apply import filled
 from tests.evolution.test_programs import MonotonicClock
@@ -98,6 +105,46 @@ def test_change_of_a_table_that_is_being_changed_is_sent_again(rejection: type[E
 
         done = apply_design(Store(Busy(), new.design, sleep=lambda _: None))
         assert done.tables == ["index GSI1 created"]
+
+
+class NoTableChanges:
+    """A backend with a role that may not change tables."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def call(self, request: Any) -> Any:
+        if isinstance(request, CreateTable | UpdateTable | UpdateTimeToLive | UpdateContinuousBackups):
+            raise AccessDeniedException(f"not authorized to perform: dynamodb:{type(request).__name__}")
+        return self._backend.call(request)
+
+
+def test_tables_that_other_tools_manage_need_no_permission_to_change_them() -> None:
+    """CloudFormation or Terraform has created the index; the data still has to be brought to the design."""
+    tables = [Table("kept", "PK", ttl="ttl", recovery_days=7, indexes=each) for each in ((), (Index("ByName", "N"),))]
+    designs: list[Design] = []
+    entities: list[Any] = []
+    for table in tables:
+        keys: dict[str, Any] = {"by_name": Keys("ByName", "{name}")} if table.indexes else {}
+        body = {"__annotations__": {"name": str}, **keys}
+        entities.append(EntityMeta("Kept", (Entity,), body, table=table, key="KEPT#{name}"))
+        designs.append(prove("kept", table))
+    old, new = designs
+    with connect("memory:") as backend:
+        db = Store(backend, old)
+        db.create_tables()
+        db.create(entities[0](name="a"))
+        (missing,) = differences(tables[1], _described(backend))
+        assert missing.request is not None
+        backend.call(missing.request)
+        restricted = Store(NoTableChanges(backend), new)
+        assert plan_migration(restricted).tables == []
+        assert apply_design(restricted).changed == 1
+        assert not plan_migration(restricted).has_work
+
+
+def _described(backend: Backend) -> Any:
+    return backend.call(DescribeTable(table_name="kept")).table
 
 
 def test_limit_of_a_table_is_an_error_and_no_endless_wait() -> None:

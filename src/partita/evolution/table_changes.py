@@ -42,7 +42,10 @@ class TableWait(msgspec.Struct, frozen=True):
 
 
 def change_tables(db: EvolutionStore, wait: TableWait) -> list[str]:
-    """Creates what is missing, one index at a time, and waits for it; returns what was done."""
+    """Creates what is missing, one index at a time, and waits for it; returns what was done.
+
+    Tables that are as they should be need no permission to change tables: other tools may have created them.
+    """
     done: list[str] = []
     for table in actual_tables(db):
         if describe(db, table) is None and _sent(db, create_table(table)):
@@ -53,7 +56,8 @@ def change_tables(db: EvolutionStore, wait: TableWait) -> list[str]:
             if _sent(db, missing.request):
                 done.append(missing.done)
             description = _active(db, table.name, wait)
-        db.run_flow(make_settings(db.context, table))
+        if any(missing_settings(db, table)):
+            db.run_flow(make_settings(db.context, table))
     return done
 
 

@@ -20,7 +20,7 @@ from partita.design.markers import Compressed, Expires
 from partita.design.patterns import pattern
 from partita.design.reads import Item, Items, query
 from partita.design.tables import Table
-from partita.dynamodb.exceptions import DynamoDBError, ResourceInUseException
+from partita.dynamodb.exceptions import DynamoDBError, ResourceInUseException, ResourceNotFoundException
 from partita.errors import DesignMismatch, DesignRecordInvalid, StoredItemInvalid, TableNotFound
 from partita.plan.design import Design
 from partita.plan.design_differences import fact_differences, lacks, moved_entities
@@ -145,10 +145,16 @@ def record_flows(context: StoreContext) -> EntityFlows:
 
 
 def create_record_table(context: StoreContext) -> Flow[None]:
-    """Creates the table of the records, unless it exists."""
-    from partita.store.table_setup import activate
+    """Creates the table of the records, unless it exists; one who may not create tables can use it then."""
+    from partita.store.table_setup import activate, active_table
 
     plain = record_context(context)
+    try:
+        yield from active_table(plain, table.name)
+    except ResourceNotFoundException:
+        pass
+    else:
+        return
     try:
         yield from send_idempotent(plain, create_table(table))
     except ResourceInUseException:
