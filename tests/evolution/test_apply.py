@@ -25,6 +25,7 @@ from partita import (
 )
 from partita.dynamodb.requests import DeleteItem, PutItem, Scan, TransactWriteItems
 from partita.evolution.apply import apply_design, roll_back
+from partita.evolution.diagnosis import diagnose
 from partita.evolution.migration_plan import plan_migration
 from partita.store import design_watch
 from tests.evolution.shop import Shop, first, second
@@ -327,3 +328,15 @@ def test_guard_whose_deletion_met_another_write_is_deleted_by_the_next_pass() ->
         apply_design(Store(renaming, new.design))
         assert renaming.is_done
         assert stored(db) == built_from_nothing(db, new)
+
+
+@pytest.mark.parametrize("rate", [0, -1, float("nan"), 1e-300])
+def test_rate_at_which_nothing_would_go_on_is_an_error(rate: float) -> None:
+    shop = first()
+    with connect("memory:") as backend:
+        db = filled(Store(backend, shop.design), shop, 1, 1)
+        for use in (apply_design, diagnose):
+            with pytest.raises(ConfigurationError, match=r"it must be at least 0\.1"):
+                use(db, items_per_second=rate)
+        apply_design(db, items_per_second=float("inf"))
+        assert diagnose(db, items_per_second=float("inf")).is_healthy

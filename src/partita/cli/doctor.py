@@ -12,7 +12,7 @@ from partita.cli.options import Address, Flag
 if TYPE_CHECKING:
     from partita.evolution.diagnosis import Diagnosis
 
-Rate = Annotated[float | None, Parameter(validator=Number(gt=0))]
+Rate = Annotated[float | None, Parameter(validator=Number(gte=0.1))]
 
 
 def doctor(what: str, /, *, on: Address, repair: Flag = False, rate: Rate = None, json: Flag = False) -> None:

@@ -57,7 +57,7 @@ def apply(
     /,
     *,
     on: Address,
-    rate: Annotated[float, Parameter(validator=Number(gt=0))] = 250,
+    rate: Annotated[float, Parameter(validator=Number(gte=0.1))] = 250,
     wait: Annotated[float | None, Parameter(validator=Number(gte=0))] = None,
     table_wait: Annotated[float, Parameter(validator=Number(gte=0))] = 3600,
     rollback: Flag = False,

@@ -10,7 +10,7 @@ from partita.design.tables import Table
 from partita.dynamodb import requests as wire
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.values import Item
-from partita.errors import InvalidValue, StoredItemInvalid
+from partita.errors import ConfigurationError, InvalidValue, StoredItemInvalid
 from partita.evolution.item_work import (
     STALE_OWNER,
     ItemWork,
@@ -37,14 +37,21 @@ Removed = Mapping[str, frozenset[str]]
 ITEMS_PER_SECOND = 250
 """The default rate of `partita apply`, at which the p99 of writes hardly grows (`bench.evolution`)."""
 
+LOWEST_RATE = 0.1
+"""An item every ten seconds: a run keeps its place for thirty."""
+
 PAGE = 200
 SLICE = 0.016
 """Seconds of a page at the rate that is asked for: a short piece of work lets other requests pass."""
 
 
 def page_limit(items_per_second: float | None) -> int:
-    """How many items are read at a time, at a rate."""
-    return PAGE if items_per_second is None else max(1, min(PAGE, int(items_per_second * SLICE)))
+    """How many items are read at a time, at a rate; ConfigurationError for one at which nothing would go on."""
+    if items_per_second is None:
+        return PAGE
+    if not items_per_second >= LOWEST_RATE:  # NaN is not either
+        raise ConfigurationError(f"items_per_second={items_per_second}: it must be at least {LOWEST_RATE}")
+    return max(1, int(min(PAGE, items_per_second * SLICE)))
 
 
 class PageItem(msgspec.Struct, frozen=True):
