@@ -1,6 +1,7 @@
 """A transaction is judged by the states before and after it: checks by the one, references and limits by the other."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Annotated, Any
 
 import pytest
@@ -10,12 +11,14 @@ from partita import (
     ConditionFailed,
     CountOf,
     Entity,
+    Expires,
     F,
     Get,
     Item,
     Limit,
     LimitReached,
     NotUnique,
+    Owns,
     ReferenceMissing,
     References,
     StillReferenced,
@@ -23,6 +26,7 @@ from partita import (
     SumOf,
     Transaction,
     Unique,
+    get,
     pattern,
 )
 from partita.errors import PartitaError
@@ -222,3 +226,38 @@ def test_item_that_exists_is_reported_before_the_limit_that_it_would_exceed(db: 
 
     with pytest.raises(AlreadyExists):
         create_again()
+
+
+albums = table(ttl="ttl")
+
+
+class Album(Entity, table=albums, key=("ALBUM#{album_id}", "ALBUM")):
+    album_id: str
+    until: datetime | None = None
+    photos: Annotated[int, CountOf(lambda: Photo)] = 0
+
+    kept = Expires("until")
+    pictures = Owns(lambda: Photo)
+
+
+class Photo(Entity, table=albums, key=("ALBUM#{album_id}", "PHOTO#{number:3}")):
+    album_id: str
+    number: int
+
+
+@pattern
+def album(album_id: str) -> Item[Album]: ...
+
+
+def test_all_items_of_a_transaction_may_have_one_parent() -> None:
+    """The condition on the parent is sent once, since an expression has at most 4 KB."""
+    db = opened(albums)
+    db.create(Album(album_id="a"))
+    with db.transaction() as together:
+        for number in range(99):
+            together.create(Photo(album_id="a", number=number))
+    assert db.one(album("a")).photos == 99
+    with db.transaction() as together:
+        for number in range(99):
+            together.delete(get(Photo, "a", number))
+    assert db.one(album("a")).photos == 0

@@ -80,15 +80,33 @@ def _expressions(action: ItemAction) -> tuple[dict[str, Any], dict[str, Attribut
             values.append(step.value)
         else:
             values += step.operands
-    for clause in action.clauses:
-        form.append(_form(clause.condition, values))
+    conditions = _distinct_conditions(action, form, values)
     key = tuple(form)
     rendered = _rendered.get(key)
     if rendered is None:
         if len(_rendered) >= _MOST_FORMS:
             _rendered.clear()
-        rendered = _rendered[key] = _render(action)
+        rendered = _rendered[key] = _render(action, conditions)
     return rendered, dict(zip(_placeholders(len(values)), values, strict=True)) if values else None
+
+
+def _distinct_conditions(action: ItemAction, form: list[Any], values: list[AttributeValue]) -> list[Condition]:
+    """Each condition of the action once, since the children of one parent all need that it exists.
+
+    Their forms and values are added to those of the action.
+    """
+    found: list[Condition] = []
+    seen: dict[Form, list[list[AttributeValue]]] = {}
+    for clause in action.clauses:
+        operands: list[AttributeValue] = []
+        each = _form(clause.condition, operands)
+        earlier = seen.setdefault(each, [])
+        if operands not in earlier:
+            earlier.append(operands)
+            form.append(each)
+            values += operands
+            found.append(clause.condition)
+    return found
 
 
 _MOST_FORMS = 4096
@@ -123,16 +141,15 @@ def _form(condition: Condition, values: list[AttributeValue]) -> Form:
     return condition.function, condition.field.path
 
 
-def _render(action: ItemAction) -> dict[str, Any]:
+def _render(action: ItemAction, conditions: list[Condition]) -> dict[str, Any]:
     """The members of a request that actions of the same form have in common."""
     expression = Expression()
     found: dict[str, Any] = {"table_name": action.table}
     if action.kind == "update":
         found["update_expression"] = update = _update_text(expression, action.steps)
         check_length(action.entity, update, "the changes")
-    if action.clauses:
-        conditions = tuple(clause.condition for clause in action.clauses)
-        whole = conditions[0] if len(conditions) == 1 else All(conditions)
+    if conditions:
+        whole = conditions[0] if len(conditions) == 1 else All(tuple(conditions))
         found["condition_expression"] = condition = expression.condition(whole)
         found["return_values_on_condition_check_failure"] = "ALL_OLD"
         check_length(action.entity, condition)
