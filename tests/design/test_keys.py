@@ -3,7 +3,7 @@
 import enum
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from itertools import product
 from typing import Any
@@ -157,6 +157,15 @@ def test_key_parses_to_its_parts(name: str, at: datetime, bounded: int, level: L
         ("{at}", {"at": datetime(2025, 1, 2, 3, 4, 5, 6, UTC)}, "2025-01-02T03:04:05.000006Z"),
         ("DATE#{at:day}", {"at": datetime(2025, 1, 2, 3, tzinfo=UTC)}, "DATE#2025-01-02"),
         ("{at:month}", {"at": datetime(2025, 1, 2, 3, tzinfo=UTC)}, "2025-01"),
+        ("{at:year}", {"at": datetime(2025, 1, 2, 3, tzinfo=UTC)}, "2025"),
+        ("HOUR#{at:hour}", {"at": datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)}, "HOUR#2025-01-02T03"),
+        ("{at:hour,desc}", {"at": datetime(2025, 1, 2, 3, tzinfo=UTC)}, "7974-98-97T96"),
+        (
+            "{at:minute}",
+            {"at": datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone(timedelta(hours=-1)))},
+            "2025-01-02T04:04",
+        ),
+        ("{day:year}", {"day": date(2025, 1, 2)}, "2025"),
         ("{day}", {"day": date(2025, 1, 2)}, "2025-01-02"),
         ("{level}", {"level": Level.MIDDLE}, "mid$Sdle"),
         ("{level:ranked}", {"level": Level.LOW}, "2-low"),
@@ -212,6 +221,14 @@ def test_a_key_of_another_form_is_not_parsed(text: str) -> None:
         )),
         ("{name:ranked}", (
             "Thing.SK: {name:ranked} is not a form of str; write {name} or {name:fold} or {name:shard(8)}"
+        )),
+        ("{day:hour}", (
+            "Thing.SK: {day:hour} is not a form of date; write {day} or {day:year} or {day:month} or {day:day} or "
+            "{day:shard(8)}"
+        )),
+        ("{at:week}", (
+            "Thing.SK: {at:week} is not a form of datetime; write {at} or {at:year} or {at:month} or {at:day} or "
+            "{at:hour} or {at:minute} or {at:shard(8)}"
         )),
         ("{at:day,month}", "Thing.SK: {at:day,month} names several forms; keep one of them, perhaps with ',desc'"),
         ("{blob}", (

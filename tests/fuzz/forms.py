@@ -62,6 +62,18 @@ def _month(at: date) -> date:
     return _utc_day(at).replace(day=1)
 
 
+def _year(at: date) -> date:
+    return _utc_day(at).replace(month=1, day=1)
+
+
+def _hour(at: datetime) -> datetime:
+    return _minute(at).replace(minute=0)
+
+
+def _minute(at: datetime) -> datetime:
+    return at.astimezone(UTC).replace(second=0, microsecond=0)
+
+
 def shard(value: Any, count: int) -> int:
     """The shard of a value: a hash of its text; equal numbers have one text."""
     if isinstance(value, datetime):
@@ -202,6 +214,9 @@ def _shard(count: int) -> Form:
 
 DAY = Form("day", "day", lambda at, _: _utc_day(at).isoformat(), _utc_day, None, "date", lossless=False)
 MONTH = Form("month", "month", lambda at, _: _utc_day(at).isoformat()[:7], _month, None, "date", lossless=False)
+YEAR = Form("year", "year", lambda at, _: f"{_utc_day(at).year:04}", _year, None, "date", lossless=False)
+HOUR = Form("hour", "hour", lambda at, _: time_text(at)[:13], _hour, None, "datetime", lossless=False)
+MINUTE = Form("minute", "minute", lambda at, _: time_text(at)[:16], _minute, None, "datetime", lossless=False)
 FOLD = Form("fold", "fold", lambda text, place: escaped(folded(text), place), folded, lossless=False)
 
 _TEXTS = "a b ab a# # $ $S a! A é ß SS 0 10 9".split(" ")
@@ -295,6 +310,9 @@ KINDS = [
             Form("time_falling", "desc", _falling(_time), order=_same),
             DAY,
             MONTH,
+            YEAR,
+            HOUR,
+            MINUTE,
             _shard(3),
         ),
         _plain(),
@@ -308,6 +326,7 @@ KINDS = [
             Form("date", "", _day, order=_same),
             Form("date_falling", "desc", _falling(_day), order=_same),
             MONTH,
+            YEAR,
         ),
         _plain(),
         _text_of,

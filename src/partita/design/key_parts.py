@@ -6,7 +6,8 @@ A key is text such as `ORDER#2025-01-01T00:00:00.000000Z#o_7`: segments between 
                  character below them (a space is `$P`), so that a shorter value sorts before its continuations.
                  `separators` has the escapes of other separators.
     number       `{n:4}` is `0012`; signed `{n:+4}` is `p0012` or `n9987` (-12): negatives count down from nines.
-    time         fixed-width UTC; `{at:day}` and `{at:month}` are its first characters.
+    time         fixed-width UTC; `{at:year}`, `month`, `day`, `hour` and `minute` are its first
+                 characters.
     enum         its value as text, or `{priority:ranked}`: `0-high`, in the order of the members' declaration.
     desc         a fixed-width form with every digit replaced by its complement.
     shard(8)     a stable hash of the value, 0 to 7.
@@ -50,10 +51,12 @@ FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 """The Unicode forms in which other code may have written a text: composed and decomposed."""
 
 _DIGIT = characters("09")
-_MONTH = sequence(exactly(4, _DIGIT), literal("-"), exactly(2, _DIGIT))
+_YEAR = exactly(4, _DIGIT)
+_MONTH = sequence(_YEAR, literal("-"), exactly(2, _DIGIT))
 _DAY = sequence(_MONTH, literal("-"), exactly(2, _DIGIT))
-_CLOCK = sequence(exactly(2, _DIGIT), literal(":"), exactly(2, _DIGIT), literal(":"), exactly(2, _DIGIT))
-_SECOND = sequence(_DAY, literal("T"), _CLOCK)
+_HOUR = sequence(_DAY, literal("T"), exactly(2, _DIGIT))
+_MINUTE = sequence(_HOUR, literal(":"), exactly(2, _DIGIT))
+_SECOND = sequence(_MINUTE, literal(":"), exactly(2, _DIGIT))
 _TIME = sequence(_SECOND, literal("."), exactly(6, _DIGIT), literal("Z"))
 _HEX = characters("09", "af")
 _UUID = sequence(
@@ -420,23 +423,48 @@ class DayPart(KeyPart, msgspec.Struct, frozen=True):
         return date.fromisoformat(text)
 
 
-class MonthPart(KeyPart, msgspec.Struct, frozen=True):
-    """The month of a time or date."""
+Period = Literal["year", "month", "hour", "minute"]
+_PERIOD_TEXTS: dict[
+    Period, tuple[Language, int, str]
+] = {  # its texts, their width, and what completes one to its begin
+    "year": (_YEAR, len("2025"), "-01-01"),
+    "month": (_MONTH, len("2025-01"), "-01"),
+    "hour": (_HOUR, len("2025-01-01T00"), ":00"),
+    "minute": (_MINUTE, len("2025-01-01T00:00"), ""),
+}
 
+
+class PeriodPart(KeyPart, msgspec.Struct, frozen=True):
+    """The year or month of a time or date, or the hour or minute of a time: the first characters of its text."""
+
+    name: Period
     ordered = True
     lossless = False
     reversible = True
-    query_type = date
+
+    @property
+    def is_of_day(self) -> bool:
+        """Whether the period of a time follows from its day, so that it is one of a date as well."""
+        return self.name in ("year", "month")
+
+    @property
+    def query_type(self) -> Any:
+        return date if self.is_of_day else datetime
 
     @property
     def language(self) -> Language:
-        return _MONTH
+        return _PERIOD_TEXTS[self.name][0]
 
     def write(self, value: Any) -> str:
-        return day_of(value).isoformat()[:7]
+        text = day_of(value).isoformat() if self.is_of_day else time_text(value)
+        return text[: _PERIOD_TEXTS[self.name][1]]
 
     def read(self, text: str) -> date:
-        return date.fromisoformat(f"{text}-01")
+        begin = text + _PERIOD_TEXTS[self.name][2]
+        return date.fromisoformat(begin) if self.is_of_day else time_of(begin)
+
+
+PERIODS: dict[str, PeriodPart] = {name: PeriodPart(name) for name in _PERIOD_TEXTS}
 
 
 class BoolPart(KeyPart, msgspec.Struct, frozen=True):

@@ -21,13 +21,13 @@ import msgspec
 
 from partita.design.key_languages import ANY_TEXT, Language, literal, meet, optional, sequence
 from partita.design.key_parts import (
+    PERIODS,
     BoolPart,
     DayPart,
     DescendingPart,
     EnumPart,
     KeyPart,
     LiteralPart,
-    MonthPart,
     NumberPart,
     RankedEnumPart,
     ShardPart,
@@ -411,8 +411,10 @@ def _named_form(word: str, of: PartType, full: bool, last: bool, separator: Sepa
         return NumberPart(int(number["digits"]), places, bool(number["sign"]), kind, low, high)
     if word == "ranked" and is_listed_enum(kind):
         return RankedEnumPart(kind, separator=separator)
-    if word in ("day", "month") and kind in (datetime, date):
-        return DayPart(exact=kind is date) if word == "day" else MonthPart()
+    if word == "day" and kind in (datetime, date):
+        return DayPart(exact=kind is date)
+    if (period := PERIODS.get(word)) is not None:
+        return period if kind is datetime or (kind is date and period.is_of_day) else None
     if word == "fold" and kind is str:
         return TextPart(full, fold=True, separator=separator)
     if word == "plain" and can_be_verbatim(kind):
@@ -433,7 +435,8 @@ def _suggestion(field: str, kind: Any) -> str:
     if kind is Decimal:
         return f"write {{{field}:+8.2}} for eight digits with a sign and two places"
     whole = PartType(kind)
-    forms = [form for form in ("ranked", "day", "month", "fold") if _named_form(form, whole, False, True, HASH)]
+    named = ("ranked", "year", "month", "day", "hour", "minute", "fold")
+    forms = [form for form in named if _named_form(form, whole, False, True, HASH)]
     written = [f"{{{field}}}"] if _has_own_form(kind) else []
     written += [f"{{{field}:{form}}}" for form in forms]
     if not written:
