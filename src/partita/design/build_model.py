@@ -1,10 +1,11 @@
 """From a class body to a `Model`; an error names the entity and the attribute."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
 
+from partita.design.argument_checks import hints_of, short_repr
 from partita.design.codec_factory import check_set_default, codec_of, markers_of, may_be_none, unwrapped_type
 from partita.design.codecs import AttributeMember, Codec, CompressedCodec, Namer, OpenEnumCodec, ScalarCodec, TextCodec
 from partita.design.condition_text import condition_text
@@ -98,7 +99,7 @@ def build_view(cls: Any, whole: Model) -> ViewModel:
 
 def stored_names(cls: Any) -> tuple[str, ...]:
     """The names on disk of a view's attributes, and what they were before, without those in the key only."""
-    hints = get_type_hints(cls, include_extras=True)
+    hints = hints_of(cls.__name__, cls)
     names = []
     for info in msgspec.structs.fields(cls):
         markers = markers_of(hints[info.name])
@@ -112,7 +113,7 @@ def stored_names(cls: Any) -> tuple[str, ...]:
 
 
 def _attributes(cls: Any, naming: Naming) -> dict[str, Attribute]:
-    hints = get_type_hints(cls, include_extras=True)
+    hints = hints_of(cls.__name__, cls)
     name_on_disk = naming_of(cls.__name__, naming)
     attributes = {}
     for info in msgspec.structs.fields(cls):
@@ -132,7 +133,10 @@ def _attributes(cls: Any, naming: Naming) -> dict[str, Attribute]:
                 _compressed(kind, hint, where, name_on_disk) if compressed else codec_of(hint, where, name_on_disk)[0]
             )
         _check_validated(where, hint)
-        stored_as = next((marker.name for marker in markers if isinstance(marker, StoredAs)), None)
+        stored_as: Any = next((marker.name for marker in markers if isinstance(marker, StoredAs)), None)
+        if stored_as is not None and not isinstance(stored_as, str):
+            wrong = f"StoredAs({short_repr(stored_as)}) is not a name of an attribute"
+            raise DesignError(where, wrong, f"use 1 to {limits.ATTRIBUTE_NAME_BYTES} bytes of text")
         member = AttributeMember(
             info.name,
             stored_as or name_on_disk(info.name),
@@ -190,7 +194,7 @@ def _check_validated(where: str, hint: Any) -> None:
         return
     try:
         msgspec.json.Decoder(hint)
-    except (TypeError, NotImplementedError) as error:
+    except (TypeError, NotImplementedError, UnicodeEncodeError) as error:
         if get_origin(hint) is Annotated and any(isinstance(each, msgspec.Meta) for each in get_args(hint)[1:]):
             wrong = f"its Meta does not suit its type: {error}"
             raise DesignError(where, wrong, "remove the constraint, or change the type") from None
@@ -231,7 +235,7 @@ def _has(markers: Iterable[Any], *kinds: type) -> bool:
 
 
 def _table_keys(name: str, table: Table, attributes: Mapping[str, Attribute], key: KeyTemplates) -> EntityKeys:
-    templates = (key,) if isinstance(key, str) else key or (None,) * len(table.key_names)
+    templates = (key,) if isinstance(key, str) else (None,) * len(table.key_names) if key is None else key
     if len(templates) != len(table.key_names):
         raise DesignError(
             name,
@@ -318,7 +322,7 @@ def _index_key_attributes(
     *,
     sorts: bool,
 ) -> tuple[KeyAttribute, ...]:
-    templates = (declared,) if isinstance(declared, str) else declared or (None,) * len(names)
+    templates = (declared,) if isinstance(declared, str) else (None,) * len(names) if declared is None else declared
     if len(templates) != len(names):
         wrong = f"{len(templates)} templates for the key {', '.join(names)}"
         raise DesignError(where, wrong, "write one template for each attribute")

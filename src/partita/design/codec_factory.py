@@ -6,11 +6,12 @@ import types
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from uuid import UUID
 
 import msgspec
 
+from partita.design.argument_checks import check_is_type, hints_of
 from partita.design.codecs import (
     AttributeMember,
     Codec,
@@ -38,7 +39,7 @@ def members_of(
     kind: type[msgspec.Struct], where: str, naming: Namer, around: Structs = ()
 ) -> tuple[AttributeMember, ...]:
     """The members of a nested struct; a rename by its class has priority over `naming`."""
-    hints = get_type_hints(kind, include_extras=True)
+    hints = hints_of(where, kind)
     members = tuple(
         AttributeMember(
             info.name,
@@ -113,7 +114,11 @@ def markers_of(annotation: Any) -> tuple[Any, ...]:
     return ()
 
 
+_LEAST_ARGUMENTS: dict[Any, int] = {list: 1, tuple: 1, set: 1, frozenset: 1, dict: 2}
+
+
 def _codec(kind: Any, where: str, naming: Namer, around: Structs) -> Codec:
+    check_is_type(where, kind)
     _check_enum(kind, where)
     scalar = _scalar(kind)
     if scalar is not None:
@@ -121,6 +126,8 @@ def _codec(kind: Any, where: str, naming: Namer, around: Structs) -> Codec:
     if kind is Any:
         return UntypedCodec()
     origin, inner = get_origin(kind), get_args(kind)
+    if len(inner) < _LEAST_ARGUMENTS.get(origin, 0):
+        raise DesignError(where, f"{kind} does not say what is in it", "write list[str], or dict[str, str]")
     if kind is dict or (origin is dict and inner[1] is Any):
         return MapCodec(UntypedCodec(1))
     if origin in (set, frozenset):

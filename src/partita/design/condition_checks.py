@@ -14,6 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from partita.design.argument_checks import short_repr
 from partita.design.codec_factory import unwrapped_type
 from partita.design.condition_types import check_comparable_fields, check_is_number, check_type_allows, type_name
 from partita.design.conditions import (
@@ -63,7 +64,9 @@ def operands(where: str, model: Model, condition: Condition) -> Iterator[Operand
     elif isinstance(condition, FieldCondition):
         yield from _operands_beside_field(where, model, condition)
     else:
-        raise DesignError(where, f"{condition!r} is not a condition", "write one with F, such as F.name == value")
+        raise DesignError(
+            where, f"{short_repr(condition)} is not a condition", "write one with F, such as F.name == value"
+        )
 
 
 def _operands_beside_field(where: str, model: Model, condition: FieldCondition) -> Iterator[Operand]:
@@ -133,7 +136,9 @@ def check_constant(where: str, place: str, kind: Any, value: Any, *, compared: b
         naive = isinstance(value, datetime) and kind is datetime
         given = "a time without a zone" if naive else type(value).__name__
         raise DesignError(
-            where, f"{value!r} is {given}, but {place} is {type_name(kind)}", f"write a value of {type_name(kind)}"
+            where,
+            f"{short_repr(value)} is {given}, but {place} is {type_name(kind)}",
+            f"write a value of {type_name(kind)}",
         )
 
 

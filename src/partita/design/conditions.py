@@ -58,7 +58,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         return Field((*self.path, name))
 
     def __getitem__(self, name: str) -> "Field":
-        return Field((*self.path, name))
+        return Field((*self.path, _checked_name(name)))
 
     def __iter__(self) -> NoReturn:
         raise DesignError(f"F.{'.'.join(self.path)}", "it is an attribute, not a list", "write F.name.contains(value)")
@@ -119,6 +119,12 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         return FieldSize(self)
 
 
+def _checked_name(name: object) -> str:
+    if not isinstance(name, str):
+        raise DesignError("F", f"{name!r} is not a name of an attribute", 'write F["name"]')
+    return name
+
+
 _EXCHANGED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -168,7 +174,7 @@ class Fields:
 
     def __getitem__(self, name: str) -> Field:
         """For an attribute with the name of a method of Field: `F["exists"]`."""
-        return Field((name,))
+        return Field((_checked_name(name),))
 
 
 F = Fields()

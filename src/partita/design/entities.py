@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 import msgspec
 
 from partita.design import build_model
+from partita.design.argument_checks import TEMPLATES, TEXT, Kind, check_arguments, check_known, list_of
 from partita.design.keys import KeyTemplates
 from partita.design.markers import AUTO, auto
 from partita.design.models import Model, ViewModel
@@ -30,6 +31,10 @@ class EntityMeta(msgspec.StructMeta):
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> Any:
         for label in [label for label, value in namespace.items() if value is AUTO]:
             namespace[label] = msgspec.field(default_factory=auto)  # a plain default would be in the JSON Schema
+        _check_arguments(name, declared)
+        for field, annotation in namespace.get("__annotations__", {}).items():
+            if isinstance(annotation, str):
+                check_arguments(f"{name}.{field}", annotation=(annotation, TEXT))
         inherited = take_bases(name, namespace, bases)
         rename = _rename(name, declared)
         try:
@@ -37,6 +42,8 @@ class EntityMeta(msgspec.StructMeta):
         except ValueError:
             check_distinct(name, _names_on_disk(namespace, inherited, rename))
             raise
+        except TypeError as error:  # msgspec rejects an attribute, such as one with a list as its default
+            raise DesignError(name, str(error)) from error
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> None:
         super().__init__(name, bases, namespace)
@@ -61,6 +68,19 @@ class EntityMeta(msgspec.StructMeta):
 
     def __subclasscheck__(cls, other: type) -> bool:
         return super().__subclasscheck__(other) or cls in inherited_classes(other)
+
+
+_ARGUMENTS: dict[str, Kind] = {
+    "table": Kind("a table", lambda value: isinstance(value, Table), 'write table=Table("shop", pk="PK", sk="SK")'),
+    "key": TEMPLATES,
+    "old_keys": list_of(TEMPLATES, "a list of keys", 'write old_keys=[("ORDER#{order_id:plain}", "ORDER")]'),
+}
+
+
+def _check_arguments(name: str, declared: dict[str, Any]) -> None:
+    """The arguments of a class statement; a naming is checked where it is used."""
+    check_known(name, declared, (*_ARGUMENTS, "naming"))
+    check_arguments(name, **{each: (declared[each], kind) for each, kind in _ARGUMENTS.items() if each in declared})
 
 
 def _rename(name: str, declared: dict[str, Any]) -> Any:

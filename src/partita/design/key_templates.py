@@ -19,6 +19,7 @@ from uuid import UUID
 
 import msgspec
 
+from partita.design.argument_checks import COUNT, NUMBER, check_arguments
 from partita.design.key_languages import ANY_TEXT, Language, literal, meet, optional, sequence
 from partita.design.key_parts import (
     PERIODS,
@@ -60,9 +61,10 @@ class Ordered(msgspec.Struct, frozen=True):
     places: int = 0
 
     def __post_init__(self) -> None:
+        check_arguments("Ordered", low=(self.low, NUMBER), high=(self.high, NUMBER), places=(self.places, COUNT))
         if not self.low <= self.high:
-            shown = f"Ordered({self.low}, {self.high})"
-            raise DesignError(shown, "no number is in these bounds", "write the smaller one first")
+            short_repr = f"Ordered({self.low}, {self.high})"
+            raise DesignError(short_repr, "no number is in these bounds", "write the smaller one first")
 
 
 class PartType(msgspec.Struct, frozen=True):

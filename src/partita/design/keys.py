@@ -2,6 +2,7 @@
 
 from typing import TypeVar
 
+from partita.design.argument_checks import CONDITION, NAME, TEMPLATES, check_arguments, optional
 from partita.design.conditions import Condition
 from partita.design.models import EntityKeys, model_of, view_of
 from partita.design.reads import BoundKeys, EntityKey, Read
@@ -21,6 +22,13 @@ class Keys:
     def __init__(
         self, index: str, pk: KeyTemplates = None, sk: KeyTemplates = None, *, when: Condition | None = None
     ) -> None:
+        check_arguments(
+            "Keys",
+            index=(index, NAME),
+            pk=(pk, TEMPLATES),
+            sk=(sk, TEMPLATES),
+            when=(when, optional(CONDITION)),
+        )
         self.index = index
         self.pk = pk
         self.sk = sk

@@ -10,6 +10,15 @@ from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
+from partita.design.argument_checks import (
+    CONDITION,
+    FLAG,
+    FUNCTION,
+    NAME,
+    check_arguments,
+    list_of,
+    optional,
+)
 from partita.design.conditions import Condition
 
 Old = TypeVar("Old")
@@ -70,6 +79,9 @@ class InKey(msgspec.Struct, frozen=True):
 
     index_key: str | None = None
 
+    def __post_init__(self) -> None:
+        check_arguments("InKey", index_key=(self.index_key, optional(NAME)))
+
 
 class Was(Generic[Old, New]):
     """The attribute was stored otherwise before: `nickname: Annotated[str, Was("nick")]`.
@@ -91,6 +103,14 @@ class Was(Generic[Old, New]):
         member: str | None = None,
         removed: bool = False,
     ) -> None:
+        check_arguments(
+            "Was",
+            name=(name, NAME),
+            to=(to, optional(FUNCTION)),
+            back=(back, optional(FUNCTION)),
+            member=(member, optional(NAME)),
+            removed=(removed, FLAG),
+        )
         self.name = name
         self.to = to
         self.back = back
@@ -139,6 +159,7 @@ class CountOf(msgspec.Struct, frozen=True):
     via: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_arguments("CountOf", when=(self.when, optional(CONDITION)))
         _make_callable(self, "child")
 
 
@@ -151,6 +172,7 @@ class SumOf(msgspec.Struct, frozen=True):
     via: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_arguments("SumOf", amount=(self.amount, NAME), when=(self.when, optional(CONDITION)))
         _make_callable(self, "child")
 
 
@@ -189,6 +211,13 @@ class Unique:
         keep_after_delete: bool = False,
         when: Condition | None = None,
     ) -> None:
+        check_arguments(
+            "Unique",
+            fields=(fields, list_of(NAME, "names of attributes", 'write Unique("country", "number")')),
+            case_insensitive=(case_insensitive, FLAG),
+            keep_after_delete=(keep_after_delete, FLAG),
+            when=(when, optional(CONDITION)),
+        )
         self.fields = fields
         self.case_insensitive = case_insensitive
         self.keep_after_delete = keep_after_delete
@@ -223,3 +252,6 @@ class Expires(msgspec.Struct, frozen=True):
     at: str
     after: timedelta = timedelta(0)
     when: Condition | None = None
+
+    def __post_init__(self) -> None:
+        check_arguments("Expires", at=(self.at, NAME), when=(self.when, optional(CONDITION)))

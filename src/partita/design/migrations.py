@@ -7,10 +7,11 @@ has decides. Once the old attribute is being removed, the new one decides wherev
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import msgspec
 
+from partita.design.argument_checks import hints_of
 from partita.design.codec_factory import codec_of, unwrapped_type
 from partita.design.codecs import AttributeMember, Codec, MapCodec, Namer
 from partita.design.codegen import Env, compile_function
@@ -118,7 +119,7 @@ def migration_of(
 ) -> Migration:
     """The migration of an attribute; `declared` are the entity's attributes by their stored names."""
     held = _member_type(where, marker, new, kind)
-    hints = get_type_hints(marker.to) if marker.to is not None else {}
+    hints = hints_of(where, marker.to, include_extras=False) if marker.to is not None else {}
     given = hints.pop("return", None)
     if given is not None and unwrapped_type(given)[0] != held:
         wrong = f"{_name(marker.to)} returns {_name(given)}, and it is {_name(held)}"

@@ -48,7 +48,7 @@ def naming(where: str, chosen: Any) -> Callable[[str], str]:
     """The function from a Python name to the name on disk."""
     if callable(chosen):
         return partial(_by_function, where, chosen)
-    if chosen not in NAMINGS:
+    if not isinstance(chosen, str) or chosen not in NAMINGS:
         instead = f"use one of {', '.join(NAMINGS)}, or a function of the name"
         raise DesignError(where, f"{chosen!r} is not a naming of attributes", instead)
     return NAMINGS[chosen]
@@ -79,7 +79,11 @@ def naming_name(chosen: Naming) -> str:
 
 
 def _by_function(where: str, function: Callable[[str], Any], field: str) -> str:
-    name = function(field)
+    try:
+        name = function(field)
+    except Exception as error:  # noqa: BLE001 - whatever the function raises
+        wrong = f"its naming raised {type(error).__name__}: {error}"
+        raise DesignError(f"{where}.{field}", wrong, "write a function of the Python name") from None
     if not isinstance(name, str) or not name:
         raise DesignError(f"{where}.{field}", f"its naming returns {name!r}", "return a text that is not empty")
     check_readable(f"{where}.{field}", name)

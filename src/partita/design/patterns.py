@@ -19,10 +19,11 @@ import inspect
 import types
 from collections.abc import Callable, Sequence
 from datetime import date
-from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints, overload
+from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, overload
 
 import msgspec
 
+from partita.design.argument_checks import check_is_type, hints_of, short_repr
 from partita.design.codec_factory import unwrapped_type
 from partita.design.key_slots import Slot, SlotRole, check_constant_in_slot, key_slots, slots_of
 from partita.design.reads import (
@@ -120,10 +121,10 @@ def _pattern(function: Any, read: Query[Any] | VectorSearch[Any] | None = None) 
 
 
 def _hints(function: Any) -> dict[str, Any]:
-    try:
-        return get_type_hints(function)
-    except NameError as error:
-        raise DesignError(function.__name__, f"its types: {error}", "import or declare it above the pattern") from None
+    hints = hints_of(function.__name__, function, include_extras=False)
+    for name, kind in hints.items():
+        check_is_type(f"{function.__name__}, {name}", kind)
+    return hints
 
 
 def _arguments(name: str, signature: inspect.Signature, hints: dict[str, Any]) -> tuple[Argument, ...]:
@@ -201,7 +202,15 @@ def _result(name: str, returned: Any) -> tuple[type[Any], tuple[type[Any], ...]]
             several = get_args(of) if get_origin(of) in (Union, types.UnionType) else ()
             if several and get_origin(each) is Get:
                 raise DesignError(name, "Item[...] takes one entity", f"write -> Items[{_name(of)}]")
-            return get_origin(each), several or (of,)
+            named = several or (of,)
+            other = next(
+                (kind for kind in named if kind is not Any and not isinstance(get_origin(kind) or kind, type)), None
+            )
+            if other is not None:
+                raise DesignError(
+                    name, f"its return type names {short_repr(other)}, which is not an entity", "name an entity"
+                )
+            return get_origin(each), named
     raise DesignError(name, "it has no return type", "write -> Item[...], -> Items[...] or -> Nearest[...]")
 
 
@@ -281,7 +290,8 @@ def _fits(declared: Any, wanted: Any) -> bool:
     if wanted is Any:
         return True
     if get_origin(wanted) is Sequence:
-        return get_origin(declared) in (Sequence, list, tuple) and _fits(get_args(declared)[0], get_args(wanted)[0])
+        inner = get_args(declared)
+        return get_origin(declared) in (Sequence, list, tuple) and bool(inner) and _fits(inner[0], get_args(wanted)[0])
     declared = unwrapped_type(declared)[0]
     if get_origin(declared) in (Union, types.UnionType):
         return all(_fits(each, wanted) for each in get_args(declared))

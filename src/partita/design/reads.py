@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 
+from partita.design.argument_checks import NAME, check_arguments
 from partita.design.conditions import Condition
 from partita.design.models import EntityKeys, Model, ViewModel, model_of
 from partita.errors import DesignError
@@ -244,6 +245,10 @@ class Query(_Call[E_co]):
             raise DesignError(self.read.name, "it is reversed before it declares an order", "leave reversed() out")
         return self._with(order=order)
 
+    def _named(self, field: str) -> str:
+        check_arguments(self.read.name, field=(field, NAME))
+        return field
+
     def between(self, low: Any, high: Any) -> "Query[E_co]":
         """Only items whose next sort part lies between the two, both included: `low <= part <= high`."""
         return self._bounded(low=low, high=high)
@@ -286,11 +291,11 @@ class Query(_Call[E_co]):
 
     def smallest_first(self, field: str) -> "Query[E_co]":
         """In rising order of a sort part: a number, a time, a ranked enum or text."""
-        return self._ordered(Order(Direction.SMALLEST, field))
+        return self._ordered(Order(Direction.SMALLEST, self._named(field)))
 
     def largest_first(self, field: str) -> "Query[E_co]":
         """In falling order of a sort part: a number, a time, a ranked enum or text."""
-        return self._ordered(Order(Direction.LARGEST, field))
+        return self._ordered(Order(Direction.LARGEST, self._named(field)))
 
     def reversed(self) -> "Query[E_co]":
         """From the other end of the range: a declared order becomes its opposite; without one, nothing is promised."""

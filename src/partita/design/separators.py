@@ -117,11 +117,15 @@ def _plain(low: int, high: int) -> Language:
     return characters(*(span for span in spans if span[0] <= span[1]))
 
 
-@cache
 def separator_of(where: str, character: object) -> Separator:
     """The separator, or a DesignError where the character cannot be one."""
     if not isinstance(character, str) or character not in _ALLOWED or len(character) != 1:
         raise DesignError(where, f"{character!r} cannot separate the segments of a key", f"use one of {_ALLOWED}")
+    return _separator(character)
+
+
+@cache
+def _separator(character: str) -> Separator:
     return Separator(character)
 
 

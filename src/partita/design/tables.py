@@ -5,6 +5,18 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
+from partita.design.argument_checks import (
+    FLAG,
+    NAME,
+    NAMES,
+    Kind,
+    check_arguments,
+    either,
+    list_of,
+    one_of,
+    optional,
+    short_repr,
+)
 from partita.design.naming import Naming, check_readable, naming, quantity
 from partita.design.separators import Separator, separator_of
 from partita.dynamodb import limits
@@ -18,26 +30,52 @@ Names = str | tuple[str, ...]
 Distance = Literal["COSINE", "EUCLIDEAN", "DOT_PRODUCT"]
 
 
+_STREAMS = ("NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY")
+_FILTERS = either(NAMES, list_of(NAME, "a tuple of names", 'write filters=("state",)'))
+_DAYS = Kind(
+    "a number of days that DynamoDB takes",
+    lambda value: type(value) is int and 1 <= value <= limits.RECOVERY_DAYS,
+    f"use 1 to {limits.RECOVERY_DAYS}",
+)
+
+
+def _is_view(value: Any) -> bool:
+    return isinstance(value, type) and isinstance(getattr(value, "__stored__", None), tuple)
+
+
+_PROJECTION = either(
+    one_of("ALL", "KEYS_ONLY"),
+    list_of(
+        either(NAME, Kind("a view", _is_view)),
+        "a tuple of views and names",
+        'use "ALL", "KEYS_ONLY", or a tuple of views and names on disk',
+    ),
+)
+
+
 def _several(names: Names | None) -> tuple[str, ...]:
     return () if names is None else tuple(names) if isinstance(names, tuple | list) else (names,)
 
 
 def _listed(where: str, name: str, indexes: Any) -> tuple[Any, ...]:
     if not isinstance(indexes, tuple | list):  # such as an index in parentheses, without a comma
-        raise DesignError(where, f"{name} is {indexes!r}, not a tuple", f"write {name}=(Index(...),)")
+        raise DesignError(where, f"{name} is {short_repr(indexes)}, not a tuple", f"write {name}=(Index(...),)")
     return tuple(indexes)
 
 
-def _check_name(where: str, name: object) -> None:
+def _checked_place(what: str, name: object) -> str:
+    """How errors name a table or an index, whose name DynamoDB takes."""
+    where = f"{what} {name if isinstance(name, str) else short_repr(name)}"
     if not isinstance(name, str) or not re.fullmatch(r"[a-zA-Z0-9_.-]{3,255}", name):
         raise DesignError(where, "DynamoDB rejects the name", "use 3 to 255 characters of a-z, A-Z, 0-9, _ - .")
+    return where
 
 
 def _check_attribute(where: str, name: object, what: str, most: int) -> None:
     if isinstance(name, str):
         check_readable(where, name)
     if not isinstance(name, str) or not 1 <= len(name.encode()) <= most:
-        raise DesignError(where, f"{name!r} cannot be the {what}", f"use a text of 1 to {most} bytes")
+        raise DesignError(where, f"{short_repr(name)} cannot be the {what}", f"use a text of 1 to {most} bytes")
 
 
 def _check_attributes(where: str, names: tuple[object, ...]) -> None:
@@ -70,6 +108,8 @@ class Index:
         project: 'Literal["ALL", "KEYS_ONLY"] | tuple[str | type[View], ...]' = "ALL",
         local: bool = False,
     ) -> None:
+        where = _checked_place("Index", name)
+        check_arguments(where, project=(project, _PROJECTION), local=(local, FLAG))
         self.name = name
         self.pk = _several(pk)
         self.sk = _several(sk)
@@ -77,9 +117,8 @@ class Index:
         self.local = local
         if not all(0 <= len(names) <= limits.INDEX_KEY_ATTRIBUTES for names in (self.pk, self.sk)):
             most = limits.INDEX_KEY_ATTRIBUTES
-            raise DesignError(f"Index {name}", f"an index has at most {most} partition and {most} sort attributes")
-        _check_name(f"Index {name}", name)
-        _check_attributes(f"Index {name}", self.pk + self.sk)
+            raise DesignError(where, f"an index has at most {most} partition and {most} sort attributes")
+        _check_attributes(where, self.pk + self.sk)
 
 
 class VectorIndex(Index):
@@ -99,7 +138,8 @@ class VectorIndex(Index):
         distance: Distance = "COSINE",
         project: 'Literal["ALL", "KEYS_ONLY"] | tuple[str | type[View], ...]' = "ALL",
     ) -> None:
-        where = f"VectorIndex {name}"
+        where = _checked_place("VectorIndex", name)
+        check_arguments(where, pk=(pk, optional(NAME)), filters=(filters, _FILTERS))
         self.vector = vector
         self.filters = _several(filters)
         self.distance = distance
@@ -107,7 +147,8 @@ class VectorIndex(Index):
         if isinstance(self.project, tuple):
             self.project = tuple(each for each in self.project if each not in self.filters) or "KEYS_ONLY"
         _check_attributes(where, (vector, *self.search_names))
-        if distance not in get_args(Distance):
+        given: object = distance
+        if not isinstance(given, str) or given not in get_args(Distance):
             raise DesignError(where, f"{distance!r} is not a distance", f"use {', '.join(get_args(Distance))}")
         for what, names, most in (
             ("partition attributes", self.pk, 1),
@@ -147,7 +188,12 @@ class Table(msgspec.Struct, eq=False):
     patterns: "list[Any]" = msgspec.field(default_factory=list)
 
     def __post_init__(self) -> None:
-        _check_name(f"Table {self.name}", self.name)
+        check_arguments(
+            _checked_place("Table", self.name),
+            type_naming=(self.type_naming, one_of("class", "upper")),
+            stream=(self.stream, optional(one_of(*_STREAMS))),
+            recovery_days=(self.recovery_days, optional(_DAYS)),
+        )
         self.indexes = _listed(f"Table {self.name}", "indexes", self.indexes)
         self.vector_indexes = _listed(f"Table {self.name}", "vector_indexes", self.vector_indexes)
         _check_attributes(f"Table {self.name}", self.key_names)

@@ -31,6 +31,8 @@ EXPRESSION_IN_OPERANDS = 100  # [E] operands of IN
 SUBSTITUTION_BYTES = 255  # [Q] one placeholder, with its # or :
 SUBSTITUTIONS_BYTES = 2 * MB  # [Q] all placeholder values together
 
+RECOVERY_DAYS = 35  # [A] UpdateContinuousBackups: RecoveryPeriodInDays
+
 NUMBER_DIGITS = 38  # [Q] precision
 NUMBER_MAX_EXPONENT = 125  # [Q] 9.9999999999999999999999999999999999999E+125
 NUMBER_MIN_EXPONENT = -130  # [Q] 1E-130

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from partita.design.argument_checks import VIA, check_arguments, short_repr
 from partita.design.assignable import is_assignable
 from partita.design.condition_types import type_name
 from partita.design.models import Attribute, Model, model_of
@@ -16,6 +17,14 @@ def named_entities(design: Design, where: str, named: Any) -> tuple[Model, ...]:
     return tuple(_loaded(design, where, each) for each in (found if isinstance(found, tuple) else (found,)))
 
 
+def named_entity(design: Design, where: str, named: Any) -> Model:
+    """The one entity that a marker of an attribute names."""
+    found = named_entities(design, where, named)
+    if len(found) != 1:
+        raise DesignError(where, f"it names {len(found)} entities, not one", "write lambda: Order")
+    return found[0]
+
+
 def _returned(where: str, function: Callable[[], Any]) -> Any:
     try:
         return function()
@@ -26,7 +35,7 @@ def _returned(where: str, function: Callable[[], Any]) -> Any:
 
 def _loaded(design: Design, where: str, entity: Any) -> Model:
     if not isinstance(entity, type):
-        raise DesignError(where, f"{entity!r} is not an entity class", "write lambda: Order")
+        raise DesignError(where, f"{short_repr(entity)} is not an entity class", "write lambda: Order")
     other = model_of(entity)
     if other.table not in design.tables:
         wrong = f"it refers to {other.name}, whose table {other.table.name!r} is not in the design"
@@ -57,11 +66,14 @@ def check_via(where: str, via: Any, parts: Iterable[str], key: str) -> None:
     """`via` maps parts of the key to attributes; any other name in it would have no effect."""
     known = tuple(dict.fromkeys(parts))
     if not isinstance(via, Mapping):
-        raise DesignError(where, f"via is {via!r}, which is not a dict", "write via={<part of the key>: <attribute>}")
+        raise DesignError(
+            where, f"via is {short_repr(via)}, which is not a dict", "write via={<part of the key>: <attribute>}"
+        )
     unknown = next((each for each in via if each not in known), None)
     if unknown is not None:
-        wrong = f"via names {unknown!r}, which is not a part of {key}"
+        wrong = f"via names {short_repr(unknown)}, which is not a part of {key}"
         raise DesignError(where, wrong, f"the parts are {', '.join(known)}")
+    check_arguments(where, via=(via, VIA))
 
 
 def check_types(where: str, source: tuple[Model, str], to: tuple[Model, str], via: str) -> None:

@@ -11,7 +11,7 @@ from partita.design.validate_model import check_stored_condition
 from partita.errors import DesignError
 from partita.plan.design import Counter, Design, Ownership, Reference
 from partita.plan.owned_trees import markable_models
-from partita.plan.proof.key_sources import key_sources, named_entities
+from partita.plan.proof.key_sources import key_sources, named_entities, named_entity
 from partita.plan.proof.ownership import ownerships
 
 _SUMMABLE: dict[Any, tuple[type, ...]] = {int: (int,), Decimal: (int, Decimal), float: (int, Decimal, float)}
@@ -35,7 +35,7 @@ def _counters(design: Design) -> Iterator[tuple[Model, Counter]]:
     for parent in design.models:
         for attribute, marker in parent.counters:
             where = f"{parent.name}.{attribute.field}"
-            (child,) = named_entities(design, where, marker.child)
+            child = named_entity(design, where, marker.child)
             counter = Counter(parent, attribute, marker, key_sources(where, parent, child, marker.via))
             _check_counter(where, counter, child)
             yield child, counter
@@ -100,7 +100,7 @@ def _check_amount(where: str, total: Attribute, child: Model, name: str) -> None
 def _references(design: Design, model: Model) -> Iterator[Reference]:
     for attribute, marker in model.references:
         where = f"{model.name}.{attribute.field}"
-        (target,) = named_entities(design, where, marker.entity)
+        target = named_entity(design, where, marker.entity)
         via = marker.via
         if not via and len(target.key.fields) == 1:
             via = {target.key.fields[0]: attribute.field}
