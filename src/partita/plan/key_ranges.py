@@ -397,9 +397,9 @@ def _sort_prefix(read: Read, attribute: KeyAttribute, at: int, given: dict[Any, 
         segments += [each[:-1] for each in segments if each[-1].optional]
     pieces = tuple(_given_pieces(read, segments, given))
     lead = len(pieces)
-    parent = min(segments, key=len)
-    if lead and len(parent) == lead:
-        return _with_parent(read, attribute, at, pieces, parent)
+    parents = [each for each in segments if len(each) == lead]
+    if lead and parents:
+        return _with_parent(read, attribute, at, pieces, parents)
     opening = [each[lead] for each in segments]
     if all(_alike(opening[0], each) for each in opening[1:]) and opening[0].form is not None:
         last = all(lead == len(each) - 1 for each in segments)
@@ -428,19 +428,34 @@ def _given_pieces(read: Read, segments: list[tuple[Segment, ...]], given: dict[A
 
 
 def _with_parent(
-    read: Read, attribute: KeyAttribute, at: int, pieces: tuple[Piece, ...], parent: tuple[Segment, ...]
+    read: Read, attribute: KeyAttribute, at: int, pieces: tuple[Piece, ...], parents: list[tuple[Segment, ...]]
 ) -> SortPrefix:
     """A parent and its children: one range where no other parent's key can lie between them, otherwise two.
 
     Where the partition holds the parent's last part too, there is no other parent, and the part can be left out.
+    Several entities may be the parent, if they write their last part in the same way.
     """
+    parent = parents[0]
     if read.bounds is not None:
         raise ProofError(read.name, "a range of a parent and its children has no bounds", "read the children alone")
     last = pieces[-1].segment
-    if last.form == parent[-1].form and last.language.continues_at_or_below(attribute.separator.character) is None:
+    alike = all(each[-1].form == parent[-1].form for each in parents)
+    if (
+        alike
+        and last.form == parent[-1].form
+        and last.language.continues_at_or_below(attribute.separator.character) is None
+    ):
         return SortPrefix(attribute, pieces, with_parent=True)
     if all(_is_in_partition(source, at, len(pieces) - 1) for source in read.sources):
         return SortPrefix(attribute, pieces[:-1], last.constant)
+    if not alike:
+        names = " and ".join(source.model.name for source in read.sources)
+        wrong = (
+            f"the keys of {names} that end with {last.field!r} write it in different ways, so they are not one range"
+        )
+        raise ProofError(
+            read.name, wrong, f"write {{{last.field}:escaped}} in all of them, or read them by patterns of their own"
+        )
     own = tuple(Piece(segment, piece.value, piece.whole) for segment, piece in zip(parent, pieces, strict=True))
     return SortPrefix(attribute, pieces, with_parent=True, parent=own, family=FanOut((True, False), 2))
 
