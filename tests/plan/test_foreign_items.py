@@ -61,6 +61,9 @@ FILTERS: list[tuple[Any, Any]] = [
     (lambda value: F.state == value, "open"),
     (lambda _: F.tags.contains("a"), NOTHING),
     (lambda _: F.note.starts_with("a"), NOTHING),
+    (lambda _: (F.state == "open") | (F.note == None), NOTHING),  # noqa: E711
+    (lambda _: (F.state == "open") | (F.nick == "a"), NOTHING),
+    (lambda _: ((F.state == "open") & (F.x == "1")) | ((F.note == "a") & (F.state == "open")), NOTHING),
 ]
 
 
@@ -137,6 +140,42 @@ def test_filters_of_what_is_always_there_still_drop_others() -> None:
     db = a_store(table)
     db.create(Other(p="1", x="1"))
     assert not list(db(listed("1", "open")))
+
+
+@pytest.mark.parametrize(
+    ("where", "is_proven"),
+    [
+        ((F.kind == "visit") | (F.kind == "view"), True),
+        (((F.kind == "visit") & (F.count > 1)) | ((F.kind == "view") & (F.count > 0)), True),
+        ((F.kind == "visit") & ((F.count > 1) | (F.kind == "view")), True),
+        ((F.kind == "visit") | (F.count > 0), False),
+    ],
+)
+def test_alternatives_of_a_filter_drop_what_each_of_them_drops(where: Condition, is_proven: bool) -> None:
+    table = Table("tab", pk="PK", sk="SK")
+
+    class Visit(Entity, table=table, key=("P#{p}", "{n:3}#VISIT")):
+        p: str
+        n: int
+        kind: Literal["visit", "view"] = "visit"
+        count: int = 5
+
+    class Click(Entity, table=table, key=("P#{p}", "{n:3}#CLICK")):
+        p: str
+        n: int
+        kind: Literal["click"] = "click"
+        count: int = 5
+
+    db = a_store(table)
+    for n in range(3):
+        db.create(Visit(p="1", n=n))
+        db.create(Click(p="1", n=n))
+    read = query(Visit, "1").where(where)
+    if is_proven:
+        assert [(type(each), each.n) for each in db(read)] == [(Visit, n) for n in range(3)]
+    else:
+        with pytest.raises(ProofError, match="can lie in the range"):
+            list(db(read))
 
 
 @pytest.mark.parametrize("form", ["shard(2)", "fold"])

@@ -4,6 +4,8 @@ from typing import Any
 
 from partita.design.codecs import SetCodec
 from partita.design.conditions import (
+    All,
+    AnyOf,
     Comparison,
     Condition,
     Exists,
@@ -12,7 +14,6 @@ from partita.design.conditions import (
     FunctionCondition,
     OneOf,
     SizeComparison,
-    conjuncts,
 )
 from partita.design.models import Attribute, Model
 from partita.design.reads import Argument, EntityKey, Read
@@ -97,10 +98,15 @@ def filters_out(read: Read, model: Model) -> bool:
     """Whether the declared filter drops every item of an entity: it compares with a value that none of them has."""
     if read.by_type and model.type_name not in {source.model.type_name for source in read.sources}:
         return True
-    return any(_drops(read.sources[0].model, model, term) for term in conjuncts(read.where))
+    return read.where is not None and _drops(read.sources[0].model, model, read.where)
 
 
 def _drops(own: Model, other: Model, term: Condition) -> bool:
+    """Whether a condition on one entity is false for every item of another."""
+    if isinstance(term, All):
+        return any(_drops(own, other, each) for each in term.terms)
+    if isinstance(term, AnyOf):
+        return all(_drops(own, other, each) for each in term.terms)
     if not isinstance(term, Exists | OneOf | FunctionCondition | Comparison | SizeComparison):
         return False
     attribute = own.attributes[term.field.path[0]]
