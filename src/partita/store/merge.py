@@ -105,7 +105,7 @@ class Merge:
         current = []
         for raw in items:
             item = msgspec.json.decode(raw)
-            if old_place(self._plan.models, item) is None and not old.has_taken(item):
+            if old_place(self._plan.models, item) is None and not old.has_passed(item):
                 current.append(raw)
                 old.leave_out(self._context, item, raw)
         return current
@@ -130,13 +130,17 @@ class Merge:
     @property
     def is_done(self) -> bool:
         """Whether every range is at its end, and nothing waits."""
-        return all(each.state == DONE for each in self._all_ranges)
+        return all(each.is_exhausted for each in self._all_ranges)
 
     def cursor(self) -> str | None:
         """Where the next page begins; None at the end of every range."""
         if self.is_done:
             return None
-        states = [each.state for each in self._all_ranges]
+        states = [each.state for each in self._ranges]
+        if self._old is not None:
+            if self._old.state != DONE:  # items move from there to places that were read already
+                states = [each.last_taken for each in self._ranges]
+            states.append(self._old.state)
         bound = binding(self._plan, self._arguments)
         return cursor_text(self._plan.read.name, bound, states, self._context.cursor_keys)
 
@@ -144,7 +148,7 @@ class Merge:
 class _Range:
     """One range: the items that were read and not yet taken, and where to read on."""
 
-    __slots__ = ("_position", "_sort_key", "ended", "fan_out_value", "resume", "waiting")
+    __slots__ = ("_position", "_sort_key", "ended", "fan_out_value", "last_taken", "resume", "waiting")
 
     def __init__(self, fan_out_value: Any, position: State, resume: Item | None, ended: bool) -> None:
         self.fan_out_value = fan_out_value
@@ -152,12 +156,18 @@ class _Range:
         self.ended = ended
         self.waiting: list[msgspec.Raw] = []
         self._position = position  # where the next page of this range begins
+        self.last_taken = position  # the key of the last item that was taken, which may be before that
         self._sort_key: tuple[Any, ...] | None = None
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether all of its items have been taken."""
+        return self.ended and not self.waiting
 
     @property
     def state(self) -> State:
         """The state of this range in a cursor."""
-        return DONE if self.ended and not self.waiting else self._position
+        return DONE if self.is_exhausted else self._position
 
     def add(self, items: Sequence[msgspec.Raw], last_evaluated_key: msgspec.Raw | None) -> None:
         """Takes in the reply to a request of this range."""
@@ -180,6 +190,8 @@ class _Range:
         """Removes the next items, at most `room`."""
         taken, self.waiting = self.waiting[:room], [] if room is None else self.waiting[room:]
         self._sort_key = None
+        if plan.old_plans:
+            self.last_taken = start_key(plan, msgspec.json.decode(taken[-1]))
         if self.waiting:
             self._position = start_key(plan, msgspec.json.decode(taken[-1]))
         elif self.resume is not None:

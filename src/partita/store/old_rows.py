@@ -43,9 +43,17 @@ class OldRows:
         self.ended = state == DONE
 
     @property
+    def is_exhausted(self) -> bool:
+        """Whether all of them have been taken."""
+        return self.ended and not self.waiting
+
+    @property
     def state(self) -> State:
-        """The state in a cursor: the key of the last item that was taken, as it would be now."""
-        return DONE if self.ended and not self.waiting else self._position
+        """The state in a cursor: the key of the last item that was taken, as it would be now.
+
+        It stays when there are no more: what was taken may be moved later, and is not to be listed twice.
+        """
+        return DONE if self.is_exhausted and self._position == START else self._position
 
     def read(self, context: StoreContext, *, consistent: bool) -> Flow[None]:
         """Reads all of them."""
@@ -112,9 +120,15 @@ class OldRows:
         belongs, bounds = time_filter(self._plan, self._arguments), self._plan.time_bounds
         return belongs is None or bounds is None or belongs(sort_value(key[bounds.attribute.name]))
 
-    def has_taken(self, item: Item) -> bool:
-        """Whether an item is the last one that was taken, under its current key by now."""
-        return isinstance(self._position, dict) and _is_at(item, self._position)
+    def has_passed(self, item: Item) -> bool:
+        """Whether an item comes before the last one that was taken, or is that one, under its current key by now.
+
+        It was listed as it was under its old key, or stored later.
+        """
+        if not isinstance(self._position, dict):
+            return False
+        here, last = self._sort_key(item), self._sort_key(self._position)
+        return (here < last if self._plan.proof.forward else here > last) or _is_at(item, self._position)
 
     def leave_out(self, context: StoreContext, item: Item, raw: msgspec.Raw) -> None:
         """Removes an item that waits here and has been moved to its current key, unless it has expired there."""
