@@ -237,6 +237,15 @@ def test_items_that_expired_long_ago_are_deleted(backend: Backend) -> None:
     assert [each["PK"]["S"] for each in stored(backend) if each not in healthy] == ["S#new"]
 
 
+def test_item_that_expired_by_a_wrong_ttl_is_for_people_to_decide_about(backend: Backend) -> None:
+    """By its own attributes it goes on for years: it is not deleted by a repair."""
+    update(S1, "SET #t = :v", {"N": "12"})(backend)
+    damaged, db = stored(backend), Store(backend, design)
+    for repair in (False, True):
+        assert diagnose(db, repair=repair).findings == {"items that expired by a wrong TTL": ["Session S#s1 S"]}
+        assert stored(backend) == damaged
+
+
 def test_data_of_another_design_is_reported_and_not_repaired() -> None:
     """The guards and index keys of a later design are no damage."""
     old, new = shop.first(), shop.second(unique=True)

@@ -14,14 +14,15 @@ from datetime import timedelta
 
 import msgspec
 
+from partita.design.models import Model
 from partita.dynamodb.canonical import ItemIdentity, item_identity
-from partita.dynamodb.values import Item
-from partita.errors import DesignMismatch, MigrationBlocked
+from partita.dynamodb.values import AttributeValue, Item
+from partita.errors import DesignMismatch, InvalidValue, MigrationBlocked, StoredItemInvalid
 from partita.evolution.apply import count_again
 from partita.evolution.counter_results import CounterTotals
 from partita.evolution.evolution_store import evolution_store
 from partita.evolution.guards import OrphanedGuards, unique_value_of, unique_values
-from partita.evolution.item_work import WorkKind, leftovers
+from partita.evolution.item_work import WorkKind, leftovers, stored_entity
 from partita.evolution.leftover_items import delete_if_unchanged, remove_leftovers
 from partita.evolution.page_writes import PageResult, do_page
 from partita.evolution.pages import PageItem, ScannedPage, fetch_one_item, fetch_page, page_limit, scan_request
@@ -217,10 +218,25 @@ class _Doctor:
         elif each.model is None:
             self.found.add("unexplained items", each.name)
         elif each.is_expired and each.table.ttl is not None:
-            second = float(each.item.get(each.table.ttl, {"N": "0"}).get("N", "0"))
-            if self.db.now().timestamp() - second > EXPIRED_FOR.total_seconds():
-                self.found.add("expired items not deleted", each.name)
-                self.found.repaired += self._repair and delete_if_unchanged(self.db, each, each.table.ttl)
+            self._examine_expired(each, each.model, each.table.ttl)
+
+    def _examine_expired(self, each: PageItem, model: Model, ttl: str) -> None:
+        """An item that expired long ago; one whose own attributes say otherwise is for people to decide about."""
+        if not self._is_long_ago(each.item.get(ttl)):
+            return
+        try:
+            is_so = self._is_long_ago(stored_entity(model, each.item).wanted.get(ttl))
+        except (StoredItemInvalid, InvalidValue):
+            is_so = True  # DynamoDB deletes it whatever it is
+        if not is_so:
+            self.found.add("items that expired by a wrong TTL", each.name)
+            return
+        self.found.add("expired items not deleted", each.name)
+        self.found.repaired += self._repair and delete_if_unchanged(self.db, each, ttl)
+
+    def _is_long_ago(self, second: AttributeValue | None) -> bool:
+        passed = self.db.now().timestamp() - float((second or {}).get("N", "inf"))
+        return passed > EXPIRED_FOR.total_seconds()
 
     def _examine_guard(self, each: PageItem) -> None:
         """A guard whose owner does not exist, or does not hold the value (any more), keeps it from everybody."""
