@@ -2,8 +2,9 @@
 
 import re
 from contextlib import nullcontext
+from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from partita import (
     Keys,
     MigrationBlocked,
     Store,
+    StoredItemInvalid,
     Table,
     Was,
     connect,
@@ -30,7 +32,7 @@ from partita.dynamodb.backend import Backend
 from partita.dynamodb.requests import PutItem, Scan
 from partita.evolution.apply import apply_design, roll_back
 from partita.evolution.diagnosis import diagnose
-from partita.evolution.migration_plan import plan_migration
+from partita.evolution.migration_plan import plan_migration, plan_text
 from partita.evolution.unreachable_items import has_constants
 
 KEY = ("B#{shelf}", "BOOK#{number:3}")
@@ -89,6 +91,13 @@ UNREACHABLE: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+NARROWER = [
+    (Decimal, int, Decimal(2), Decimal("1.5")),
+    (str, Literal["open"], "open", "shut"),
+    (float, int, 2.0, 1.5),
+]
+
+
 @pytest.mark.parametrize("name", UNREACHABLE)
 def test_design_that_would_lose_items_is_blocked_before_anything_is_changed(name: str) -> None:
     changes, sentence = UNREACHABLE[name]
@@ -103,6 +112,26 @@ def test_design_that_would_lose_items_is_blocked_before_anything_is_changed(name
         assert not plan_migration(old).has_work
         apply_design(old)  # nothing was begun: the earlier design is still the data's
         assert diagnose(old).findings == {}
+
+
+@pytest.mark.parametrize(("before", "after", "fits", "other"), NARROWER)
+def test_type_with_fewer_values_in_one_stored_form_lists_items_and_blocks_nothing(
+    before: Any, after: Any, fits: Any, other: Any
+) -> None:
+    (earlier, old), (later, new) = books(value=before), books(value=after)
+    with connect("memory:") as backend:
+        writing, reading = Store(backend, earlier), Store(backend, later)
+        writing.create_tables()
+        writing.create(old(shelf="a", number=1, value=fits))
+        writing.create(old(shelf="a", number=2, value=other))
+        apply_design(writing)
+        plan = plan_migration(reading)
+        assert (plan.blocked, plan.unreadable) == ([], 1)
+        assert "cannot be read; they stay as they are:\n  Book B#a BOOK#002: value" in plan_text(plan)
+        assert [text.partition(":")[0] for text in apply_design(reading).unreadable] == ["Book B#a BOOK#002"]
+        assert [each.number for each in reading.scan(new)] == [1]
+        with pytest.raises(StoredItemInvalid):
+            reading.get(get(new, "a", 2))
 
 
 def test_items_that_the_earlier_design_did_not_explain_block_nothing() -> None:
