@@ -11,7 +11,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "partita"
 PUBLIC = "partita"
 
-WAIST = {"crc", "errors", "extras", "setting_rules", "dynamodb"}
+WAIST = {"crc", "errors", "extras", "quantities", "setting_rules", "dynamodb"}
 MEANING = WAIST | {"validation", "design", "plan", "describe"}
 BACKENDS = {"storage", "engine", "remote"}
 
@@ -19,6 +19,7 @@ MAY_SEE: dict[str, set[str]] = {
     "crc": set(),
     "errors": set(),
     "extras": {"errors"},
+    "quantities": set(),
     "setting_rules": {"errors"},
     "json_service": {"errors", "extras"},
     "prometheus": set(),

@@ -236,9 +236,9 @@ def test_adoption_without_steps_of_its_own_is_apply(tmp_path: Path) -> None:
     assert (third.returncode, third.stdout.splitlines()) == (
         0,
         [
-            "Seat: guards label: 1 items",
-            "Seat: re-key Seat: 1 items",
-            "1 items that no entity explains, left unchanged:",
+            "Seat: guards label: 1 item",
+            "Seat: re-key Seat: 1 item",
+            "1 item that no entity explains, left unchanged:",
             "  OTHER OTHER",
             "shop: the data has the design, verified item by item",
         ],

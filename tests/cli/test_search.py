@@ -34,7 +34,7 @@ def test_index_is_built_shown_and_searched(tmp_path: Path) -> None:
     with connect(str(tmp_path / "partita.db"), cards.design) as db:
         db.create_tables()
         db.put(Card(card_id="c1", title="Mesas de carvalho"))
-    assert run(tmp_path, "rebuild", "workshop", "--index", "search") == "search: 1 documents\n"
+    assert run(tmp_path, "rebuild", "workshop", "--index", "search") == "search: 1 document\n"
     found = run(tmp_path, "query", "workshop", "mesa", "--index", "search").splitlines()
     assert found[0].endswith("Card c1")
     assert found[1:] == ["          title: [Mesas] de carvalho", "1 found"]

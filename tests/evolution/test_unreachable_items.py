@@ -61,7 +61,7 @@ UNREACHABLE: dict[str, tuple[dict[str, Any], str]] = {
     "a key that is not among the old ones": (
         {"key": ("B#{shelf}", "B#{number:3}"), "title": str | None},
         (
-            "3 items are under the earlier key of Book, "
+            "3 items under the earlier key of Book, "
             "PK = B#{shelf} | SK = BOOK#{number:3} (number: number digits 3): "
             "name it in old_keys, so that they are moved"
         ),
@@ -69,7 +69,7 @@ UNREACHABLE: dict[str, tuple[dict[str, Any], str]] = {
     "another width": (
         {"key": ("B#{shelf}", "BOOK#{number:5}"), "title": str | None},
         (
-            "3 items are under the earlier key of Book, "
+            "3 items under the earlier key of Book, "
             "PK = B#{shelf} | SK = BOOK#{number:3} (number: number digits 3): "
             "name it in old_keys, so that they are moved"
         ),
@@ -181,7 +181,7 @@ def test_item_that_an_earlier_program_writes_meanwhile_blocks_and_can_be_rolled_
                     old.put(book(shelf="late", number=1))
                 return backend.call(request)
 
-        with pytest.raises(MigrationBlocked, match="1 items of Book cannot be read any more"):
+        with pytest.raises(MigrationBlocked, match="1 item of Book cannot be read any more"):
             apply_design(Store(Writing(), design, sleep=lambda _: None))
         roll_back(Store(backend, design))
         assert [each.shelf for each in old.scan(book)] == ["late"]
@@ -273,7 +273,7 @@ def test_entity_in_another_table_is_not_lost(tmp_path: Path) -> None:
         db.create(buyer(buyer="ann"))
         db.create(order(buyer="ann", order="1"))
     split, moved, _ = mall(is_split=True)
-    sentence = "1 items of Order are in table mall, and the design has it in table sales: copy and delete them"
+    sentence = "1 item of Order in table mall, and the design has it in table sales: copy and delete them"
     for _ in range(2):  # before and after the new table exists
         with pytest.raises(DesignMismatch, match="Order was in table mall, is in table sales"):
             connect(file, split)

@@ -130,7 +130,7 @@ def test_text_that_cannot_be_embedded_prevents_the_switch(db: Store) -> None:
     def later(_: float) -> None:
         db.context.clock.now += timedelta(hours=1)  # type: ignore[attr-defined]
 
-    with pytest.raises(ConfigurationError, match=r"^embeddings meanings: 1 texts could not be .*dead"):
+    with pytest.raises(ConfigurationError, match=r"^embeddings meanings: 1 text could not be .*dead"):
         migration.build(ignore, sleep=later)
     assert both.embedder(db) is OLD
     letters = ConsumerAdministration(db, "meanings new/1")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from partita.cli.evolve import opened_store, print_result, progress_line, progress_of
 from partita.cli.options import Address
+from partita.quantities import quantity
 
 if TYPE_CHECKING:
     from partita.store.adoption import Adoption
@@ -84,8 +85,8 @@ def apply_to(db: "Store", done: "Adoption") -> None:
 def report_lines(done: "Adoption") -> Iterator[str]:
     """The result for people: counts, then the items that no entity matches and those that cannot be adopted."""
     yield (
-        f"{done.seen:,} items: {done.rewritten:,} rewritten, {done.guards_created:,} guards and {done.created:,} other "
-        f"items created, {done.counted:,} counters set"
+        f"{quantity(done.seen, 'item')}: {done.rewritten:,} rewritten, {quantity(done.guards_created, 'guard')} and "
+        f"{quantity(done.created, 'other item')} created, {quantity(done.counted, 'counter')} set"
     )
     if done.unknown:
         yield f"{len(done.unknown):,} that no entity matches, left unchanged:"
@@ -106,4 +107,4 @@ def progress_spinner() -> Iterator[Progress]:
     console = Console(stderr=True)
     with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("adopting", total=None)
-        yield lambda done: bar.update(task, description=f"{done.seen:,} items, {done.rewritten:,} rewritten")
+        yield lambda done: bar.update(task, description=f"{quantity(done.seen, 'item')}, {done.rewritten:,} rewritten")

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from partita.cli.options import Address, Flag
 from partita.cli.progress import progress_line
+from partita.quantities import quantity
 
 if TYPE_CHECKING:
     from partita.recovery.restore_points import RestorePoints
@@ -82,7 +83,8 @@ def _back_up(db: "Store", name: str) -> None:
         begun = time.monotonic()
         details = back_up_table(db.backend, db.table_name(table), name)
         took = time.monotonic() - begun
-        print(f"{db.table_name(table)}: {details.backup_size_bytes or 0:,} bytes in {took:.1f} s: {details.backup_arn}")
+        size = quantity(details.backup_size_bytes or 0, "byte")
+        print(f"{db.table_name(table)}: {size} in {took:.1f} s: {details.backup_arn}")
 
 
 def _rehearse(db: "Store") -> None:
@@ -92,12 +94,11 @@ def _rehearse(db: "Store") -> None:
     for table in db.design.tables:
         with reporting() as report:
             done = rehearse_table(db.backend, db.table_name(table), now=db.now, report=report)
-        items = "items are as they should be" if done.is_compared else "items; Amazon does not know how many it had"
+        items = quantity(done.items, "item is as it should be", "items are as they should be")
+        if not done.is_compared:
+            items = f"{quantity(done.items, 'item')}; Amazon does not know how many it had"
         changed = f"; {done.changed:,} were changed meanwhile" if done.changed else ""
-        print(
-            f"{done.table}: restored {done.restored} in {done.duration.total_seconds():.1f} s; "
-            f"{done.items:,} {items}{changed}"
-        )
+        print(f"{done.table}: restored {done.restored} in {done.duration.total_seconds():.1f} s; {items}{changed}")
 
 
 def _show(db: "Store") -> None:
@@ -117,7 +118,7 @@ def _lines(points: "RestorePoints", history: int | None) -> list[str]:
     if points.window is not None:
         window = f"any second from {text(points.window[0])} to {text(points.window[1])}{size}"
     backups = [
-        f"  {backup_text(each)}, {each.backup_size_bytes or 0:,} bytes, {each.backup_status}: {each.backup_arn}"
+        f"  {backup_text(each)}, {quantity(each.backup_size_bytes or 0, 'byte')}, {each.backup_status}: {each.backup_arn}"
         for each in points.backups
     ]
     return [f"{points.table}: {window}", *backups]

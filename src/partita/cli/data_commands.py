@@ -13,6 +13,7 @@ from partita.cli.export import What, export
 from partita.cli.options import Address, Flag
 from partita.cli.progress import progress_line
 from partita.cli.restore import Tables, chosen_tables
+from partita.quantities import quantity
 
 if TYPE_CHECKING:
     from partita.recovery.data_files import Place
@@ -75,7 +76,7 @@ def export_data(
                     progress=lambda items: progress(items, items),
                 )
             where = _manifest_place(folder, place, done.export_manifest)
-            print(f"{name}: {done.item_count or 0:,} items in {time.monotonic() - begun:.1f} s: {where}")
+            print(f"{name}: {quantity(done.item_count or 0, 'item')} in {time.monotonic() - begun:.1f} s: {where}")
 
 
 @import_command.command(name="data")
@@ -143,7 +144,7 @@ def import_data(
                     compression=packed.upper(),
                     progress=lambda items: progress(items, items),
                 )
-            print(f"{name}: {_count(db, name):,} items in {time.monotonic() - begun:.1f} s")
+            print(f"{name}: {quantity(_count(db, name), 'item')} in {time.monotonic() - begun:.1f} s")
 
 
 def _count(db: "Store", table: str) -> int:

@@ -8,6 +8,7 @@ from cyclopts.validators import Number
 
 from partita.cli.evolve import opened_store, progress_line
 from partita.cli.options import Address, Flag
+from partita.quantities import quantity
 
 if TYPE_CHECKING:
     from partita.evolution.diagnosis import Diagnosis
@@ -40,14 +41,16 @@ def doctor(what: str, /, *, on: Address, repair: Flag = False, rate: Rate = None
     from partita.evolution.diagnosis import diagnose
 
     with opened_store(what, on, "doctor") as db, progress_line() as show:
-        found = diagnose(db, repair=repair, progress=lambda items: show(f"{items:,} items read"), items_per_second=rate)
+        found = diagnose(
+            db, repair=repair, progress=lambda items: show(f"{quantity(items, 'item')} read"), items_per_second=rate
+        )
     if json:
         print(msgspec.json.encode(found).decode())
     else:
         for kind, several in found.findings.items():
             print(f"{len(several):,} {kind}:")
             print("\n".join(f"  {each}" for each in several[:20]))
-        print(f"{found.items:,} items: {_result(found, repair=repair)}")
+        print(f"{quantity(found.items, 'item')}: {_result(found, repair=repair)}")
     if not found.is_healthy:
         sys.exit(1)
 

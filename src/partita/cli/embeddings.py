@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 
 from partita.cli.search import Data, What
 from partita.cli.tables import print_table
+from partita.quantities import quantity
 
 if TYPE_CHECKING:
     from partita.search.declared_embeddings import Embeddings
@@ -67,7 +68,7 @@ def clean(what: What, /, *, name: Name = None, on: Data = "partita.db") -> None:
     """Delete the vectors of models that are no longer declared."""
     with _chosen(what, name, on) as (declared, migration):
         deleted = migration.clean()
-        print(f"{declared.name}: {deleted:,} vectors deleted")
+        print(f"{declared.name}: {quantity(deleted, 'vector')} deleted")
 
 
 def _show(found: "ModelProgress") -> None:

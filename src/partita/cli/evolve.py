@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from partita.cli.options import Address, Flag
+from partita.quantities import quantity
 
 if TYPE_CHECKING:
     from partita.evolution.apply import ApplyResult, Progress
@@ -41,7 +42,7 @@ def plan(what: str, /, *, on: Address, exact: Flag = False, json: Flag = False) 
     from partita.evolution.migration_plan import plan_migration, plan_text
 
     with opened_store(what, on, "plan") as db, progress_line() as show:
-        found = plan_migration(db, exact=exact, progress=lambda items: show(f"{items:,} items read"))
+        found = plan_migration(db, exact=exact, progress=lambda items: show(f"{quantity(items, 'item')} read"))
     if json:
         print(msgspec.json.encode(found).decode())
     else:
@@ -113,7 +114,7 @@ def progress_of(show: Callable[[str], None]) -> "Callable[[Progress], None]":
     """Shows the phase of an application, and the numbers of a phase that reads items."""
 
     def progress(at: "Progress") -> None:
-        numbers = "" if at.phase.startswith("waiting") else f": {at.items:,} items, {at.written:,} written"
+        numbers = "" if at.phase.startswith("waiting") else f": {quantity(at.items, 'item')}, {at.written:,} written"
         show(f"{at.phase}{numbers}")
 
     return progress
@@ -124,12 +125,12 @@ def print_result(design: str, done: "ApplyResult") -> None:
     for each in done.tables:
         print(each)
     for (entity, kind, name), count in sorted(done.done.items()):
-        print(f"{entity}: {kind}{name and f' {name}'}: {count:,} items")
+        print(f"{entity}: {kind}{name and f' {name}'}: {quantity(count, 'item')}")
     if done.counters_set:
-        print(f"{done.counters_set:,} counters set")
+        print(f"{quantity(done.counters_set, 'counter')} set")
     for title, several in (("that no entity explains", done.unexplained), ("that cannot be read", done.unreadable)):
         if several:
-            print(f"{len(several):,} items {title}, left unchanged:")
+            print(f"{quantity(len(several), 'item')} {title}, left unchanged:")
             print("\n".join(f"  {each}" for each in several[:20]))
     print(f"{design}: the data has the design, verified item by item")
 

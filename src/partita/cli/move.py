@@ -14,6 +14,7 @@ from cyclopts.validators import Number
 
 from partita.cli.backup import opened
 from partita.cli.options import Address, Flag
+from partita.quantities import quantity
 
 if TYPE_CHECKING:
     from partita.errors import TransferFailed
@@ -93,8 +94,8 @@ def move(
         watch = watch if "://" in source else 0.0  # a file is fenced
         done = moved(old, new, stop, max_pause=max_pause, quiet=quiet, watch=watch, progress=_printed_steps())
         for each in done.tables:
-            changes = f"{each.changes:,} changes followed, {each.repaired:,} items repaired"
-            print(f"{each.name}: {each.items:,} items copied, {changes}; the content is the same")
+            changes = f"{quantity(each.changes, 'change')} followed, {quantity(each.repaired, 'item')} repaired"
+            print(f"{each.name}: {quantity(each.items, 'item')} copied, {changes}; the content is the same")
         print(
             f"moved in {time.monotonic() - begun:.1f} s; writers were paused for {done.paused:.2f} s, "
             f"{done.last_changes:.2f} s of it for the last changes"

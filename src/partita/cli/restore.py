@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from partita.cli.backup import opened
 from partita.cli.options import Address
 from partita.cli.progress import progress_line
+from partita.quantities import quantity
 
 if TYPE_CHECKING:
     from partita.design.tables import Table
@@ -83,9 +84,10 @@ def _run(db: "Store", table: "Table", planned: "RestoreRequest", *, is_amazon: b
     expected = f"about {max(1, planned.source.restore_duration.total_seconds()):,.0f} s"
     if is_amazon:
         expected = "20 minutes to some hours on Amazon, whatever its size"
-    print(f"{db.table_name(table)} {planned.description}, {planned.items:,} items: expected {expected}", flush=True)
+    size = quantity(planned.items, "item")
+    print(f"{db.table_name(table)} {planned.description}, {size}: expected {expected}", flush=True)
     with progress_line(planned.target) as progress:
         done = finish_restore(db, table, planned, lambda items: progress(items, max(items, planned.items)))
-    print(f"{done.name}: {done.items:,} items in {done.duration.total_seconds():.1f} s")
+    print(f"{done.name}: {quantity(done.items, 'item')} in {done.duration.total_seconds():.1f} s")
     if done.unsupported:
         print(f"{done.name}: this backend does not support {', '.join(done.unsupported)}")

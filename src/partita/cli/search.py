@@ -10,6 +10,7 @@ from cyclopts.validators import Number
 
 from partita.cli.options import Address
 from partita.cli.tables import print_table
+from partita.quantities import quantity
 
 if TYPE_CHECKING:
     from partita.search.text_index import TextIndex
@@ -97,7 +98,7 @@ def _build(db: "Store", index: "TextIndex[Any]") -> None:
     from partita.consumers.catching_up import catch_up
 
     def show(handled: int) -> None:
-        print(f"\r{index.name}: {handled:,} items read", end="", file=sys.stderr, flush=True)
+        print(f"\r{index.name}: {quantity(handled, 'item')} read", end="", file=sys.stderr, flush=True)
 
     is_terminal = sys.stderr.isatty()
     if not catch_up(db, index, show if is_terminal else lambda _: None):
@@ -105,7 +106,7 @@ def _build(db: "Store", index: "TextIndex[Any]") -> None:
         return
     if is_terminal:
         print(file=sys.stderr)
-    print(f"{index.name}: {index.status(db).documents:,} documents")
+    print(f"{index.name}: {quantity(index.status(db).documents, 'document')}")
 
 
 def _marked(parts: "Iterator[tuple[str, bool]]") -> str:

@@ -24,9 +24,10 @@ from partita.design.markers import (
     Version,
 )
 from partita.design.migrations import Migration
-from partita.design.naming import quantity, upper_case
+from partita.design.naming import upper_case
 from partita.design.separators import HASH, Separator
 from partita.errors import DesignError
+from partita.quantities import quantity
 
 if TYPE_CHECKING:
     from partita.design.tables import Table

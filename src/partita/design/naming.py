@@ -1,7 +1,7 @@
 """Names on disk: of attributes by a naming (camelCase, PascalCase, or a function), unless `StoredAs` gives another."""
 
 import re
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -88,12 +88,3 @@ def _by_function(where: str, function: Callable[[str], Any], field: str) -> str:
         raise DesignError(f"{where}.{field}", f"its naming returns {name!r}", "return a text that is not empty")
     check_readable(f"{where}.{field}", name)
     return name
-
-
-def quantity(things: Sized, one: str, several: str = "") -> str:
-    """How many there are, with the noun.
-
-    >>> quantity("ab", "entity", "entities"), quantity("a", "table")
-    ('2 entities', '1 table')
-    """
-    return f"{len(things)} {one if len(things) == 1 else several or one + 's'}"

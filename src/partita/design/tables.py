@@ -17,10 +17,11 @@ from partita.design.argument_checks import (
     optional,
     short_repr,
 )
-from partita.design.naming import Naming, check_readable, naming, quantity
+from partita.design.naming import Naming, check_readable, naming
 from partita.design.separators import Separator, separator_of
 from partita.dynamodb import limits
 from partita.errors import DesignError
+from partita.quantities import quantity
 
 if TYPE_CHECKING:
     from partita.design.entities import View

@@ -20,6 +20,7 @@ from partita.evolution.targets import Target, target_of
 from partita.evolution.unreachable_items import UnreachableItems
 from partita.plan.design import CounterBuild
 from partita.plan.table_definitions import differences, has_other_key
+from partita.quantities import quantity
 from partita.store.design_records import fetch_designs
 from partita.store.readiness import written_otherwise
 from partita.store.store import Store
@@ -206,9 +207,10 @@ def _lines(plan: MigrationPlan) -> Iterator[str]:
         yield f"{plan.design}: it is not recorded which design the data has; its items were compared with this one."
     if not plan.has_work:
         as_designed = plan.items - plan.unexplained - plan.unreadable
-        yield f"{plan.design}: nothing to do; {about}{as_designed:,} items are as the design stores them."
+        unchanged = quantity(as_designed, "item is as the design stores it", "items are as the design stores them")
+        yield f"{plan.design}: nothing to do; {about}{unchanged}."
     else:
-        yield f"{plan.design}: {about}{plan.items:,} items"
+        yield f"{plan.design}: {about}{quantity(plan.items, 'item')}"
     for title, listed in (("the design has changed", plan.design_changes), ("tables", plan.tables)):
         if listed:
             yield f"\n{title}:"
@@ -217,7 +219,8 @@ def _lines(plan: MigrationPlan) -> Iterator[str]:
         yield "\nitems:"
         width = max(len(each.action) for each in plan.steps)
         for each in plan.steps:
-            yield f"  {each.action:<{width}}  {about}{each.items:>9,} items  {each.write_units:>10,.0f} write units"
+            noun = "item " if each.items == 1 else "items"
+            yield f"  {each.action:<{width}}  {about}{each.items:>9,} {noun}  {each.write_units:>10,.0f} write units"
         yield (
             f"\n{about}{plan.write_units:,.0f} write units and {plan.read_units:,.0f} read units, "
             f"{plan.dollars:.4f} USD ({plan.prices_of}), {max(plan.seconds, 1):,.0f} seconds; "

@@ -14,6 +14,7 @@ from partita.evolution.pages import PageItem
 from partita.evolution.targets import Target
 from partita.plan.design_differences import MovedEntity, entities_in, fact_differences, lacks
 from partita.plan.fingerprint import keys_text, separators_in
+from partita.quantities import quantity
 
 _PARTS = re.compile(r"\{[^{}]*\}")
 _FORMS = re.compile(r" \([^()]*: .*\)$")
@@ -60,7 +61,7 @@ class UnreachableItems:
 
     def sentences(self, factor: float = 1.0) -> list[str]:
         """What they are and what to write; `factor` is how many items one of a sample stands for."""
-        return [f"{round(count * factor):,} items {reason}" for reason, count in sorted(self._found.items())]
+        return [f"{quantity(round(count * factor), 'item')} {reason}" for reason, count in sorted(self._found.items())]
 
     def _reason(self, each: PageItem) -> str | None:
         if each.is_guard or each.is_expired:
@@ -94,14 +95,14 @@ def _earlier_keys(target: Target) -> Iterator[_EarlierKey]:
 
 def _words_of_move(moved: MovedEntity) -> str:
     return (
-        f"of {moved.entity} are in table {moved.old_table}, and the design has it in table {moved.table}: copy and "
+        f"of {moved.entity} in table {moved.old_table}, and the design has it in table {moved.table}: copy and "
         'delete them with a release that has an entity of another name there, as in "Split a table" of the guide'
     )
 
 
 def _words_of_key(entity: str, old: str, new: str) -> str:
     plain = ", with :plain parts for its separator" if separators_in(old) != separators_in(new) else ""
-    return f"are under the earlier key of {entity}, {old}: name it in old_keys{plain}, so that they are moved"
+    return f"under the earlier key of {entity}, {old}: name it in old_keys{plain}, so that they are moved"
 
 
 def _constants(key: str) -> Iterator[tuple[str, list[str]]]:

@@ -12,11 +12,11 @@ from partita.design.key_parts import ShardPart
 from partita.design.key_slots import Slot, key_slots
 from partita.design.markers import CountOf, SumOf
 from partita.design.models import Attribute, EntityKeys, Model, model_of
-from partita.design.naming import quantity
 from partita.design.patterns import Pattern
 from partita.design.tables import Table
 from partita.errors import ConfigurationError, InvalidValue
 from partita.plan.normal_forms import has_text_as_written, value_forms
+from partita.quantities import quantity
 
 
 class Counter(msgspec.Struct, frozen=True, eq=False):

@@ -25,6 +25,7 @@ import msgspec
 from partita.dynamodb.backend import Backend
 from partita.dynamodb.backup_shapes import BackupSummary, DescribeBackup
 from partita.errors import RehearsalFailed, RestorePointMissing
+from partita.quantities import quantity
 from partita.recovery.content import Contents, contents
 from partita.recovery.restore_points import RestorePoints, restore_points, text
 from partita.recovery.restoring import delete_table, describe, restore, restore_request, run_restore
@@ -121,7 +122,7 @@ def _rehearse_seconds(
         if attempt == ATTEMPTS - 1 or count > MOST_DIFFERENT:
             break
         report(f"{table}: {count:,} items differ, or were changed and changed back meanwhile; rehearsing again")
-    raise RehearsalFailed(table, done.restored, f"{count:,} of {done.items:,} items differ")
+    raise RehearsalFailed(table, done.restored, f"{count:,} of {quantity(done.items, 'item')} differ")
 
 
 _DIFFERENT = "before IS behind AND restored IS NOT before"
@@ -175,8 +176,9 @@ def _rehearse_backup_as(backend: Backend, points: RestorePoints, scratch: str, k
     count, length = (0, 0) if source is None else (source.item_count or 0, source.table_size_bytes or 0)
     is_compared = source is not None and _counts_are_exact(backup)
     if (items, size) != (count, length) if is_compared else (count > 0 and not items):
-        had = f"{count:,} of {length:,} bytes"
-        raise RehearsalFailed(points.table, planned.description, f"{items:,} items of {size:,} bytes in place of {had}")
+        had = f"{count:,} of {quantity(length, 'byte')}"
+        has = f"{quantity(items, 'item')} of {quantity(size, 'byte')}"
+        raise RehearsalFailed(points.table, planned.description, f"{has} in place of {had}")
     return Rehearsal(points.table, planned.description, items, 0, duration, is_compared)
 
 

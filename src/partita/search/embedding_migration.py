@@ -22,6 +22,7 @@ from partita.consumers.consumer_store import ConsumerStore
 from partita.consumers.worker import create_state_tables
 from partita.design.conditions import F
 from partita.errors import ConditionFailed, ConfigurationError, NotFound
+from partita.quantities import quantity
 from partita.search.declared_embeddings import Embeddings, record_model
 from partita.store.store import Store
 
@@ -176,7 +177,7 @@ def _problem(model: str, status: ConsumerStatus) -> str:
     """Why waiting does not make the vectors of a model complete, and what does."""
     if status.dead_letters:
         return (
-            f"{status.dead_letters:,} texts could not be embedded by {model!r}; "
+            f"{quantity(status.dead_letters, 'text')} could not be embedded by {model!r}; "
             f'see partita consumers dead "{status.name}", retry or drop them, and run it again'
         )
     if status.gaps:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.request_tables import tables_of
 from partita.dynamodb.requests import Request
+from partita.quantities import quantity
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -97,7 +98,8 @@ def unreadable_records(records: str, tables: list[str]) -> None:
 
 def unrecorded_data(table: str, items: int, differing: int, missing: list[str]) -> None:
     """A table of which no design is recorded, and whose data or indexes are not as the design wants them."""
-    found = [f"{differing} of {items} items are not as this design stores them"] if differing else []
+    words = "is not as this design stores it" if differing == 1 else "are not as this design stores them"
+    found = [f"{differing:,} of {quantity(items, 'item')} {words}"] if differing else []
     _logger().warning(
         "table %s: it is not recorded which design its data has; %s; run partita plan",
         table,

@@ -13,6 +13,7 @@ from partita.errors import ConfigurationError, NotFound, PartitaError, StoreErro
 from partita.evolution.diagnosis import diagnose
 from partita.evolution.migration_plan import plan_migration, plan_text
 from partita.jobs.job_runner import JobRunner
+from partita.quantities import quantity
 from partita.recovery.restore_points import RestorePoints, backup_text, restore_points, text
 from partita.recovery.restoring import back_up_table, restore_request
 from partita.store.store import Store
@@ -271,7 +272,7 @@ def _check(visit: Visit) -> CheckResult | None:
                 for name, several in found.findings.items()
                 for line in (f"{len(several):,} {name}:", *(f"  {each}" for each in several[:SHOWN_FINDINGS]))
             ]
-            lines.append(f"{found.items:,} items{': nothing is wrong' if found.is_healthy else ''}")
+            lines.append(f"{quantity(found.items, 'item')}{': nothing is wrong' if found.is_healthy else ''}")
             return CheckResult(kind, found.is_healthy, "\n".join(lines))
     except (StoreError, BudgetExceeded, DynamoDBError) as error:
         return CheckResult(kind, False, str(error))
@@ -316,7 +317,7 @@ def _check_result(check: CheckResult | None) -> Markup | None:
 
 
 def _table_card(table: TableHealth, visit: Visit) -> Markup:
-    size = f"{table.items:,} items · {byte_text(table.bytes)} · {table.status.lower()}"
+    size = f"{quantity(table.items, 'item')} · {byte_text(table.bytes)} · {table.status.lower()}"
     writable = visit.place.writable and table.status == "ACTIVE" and table.has_backups
     return el(
         "section",
@@ -384,7 +385,8 @@ def _hot_key_table(found: HotKeysView | None, visit: Visit) -> Markup:
         ]
         for each in found.keys
     ]
-    about = f"Shares of {found.sampled:,} keys, from one of 64 requests of the last {found.seconds:,.0f} seconds."
+    keys, last = quantity(found.sampled, "key"), quantity(round(found.seconds), "second")
+    about = f"Shares of {keys}, from one of 64 requests of the last {last}."
     listed = grid("Most requested partition keys", ["Partition key", "Where", "Share"], rows, ["wide", "", "end"])
     return el("div", el("p", about, cls="faint"), listed)
 

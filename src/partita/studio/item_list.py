@@ -8,6 +8,7 @@ from partita.design.tables import VectorIndex
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.values import Item
 from partita.errors import InvalidValue
+from partita.quantities import quantity
 from partita.studio.attribute_display import attribute_cell, columns_of, json_text
 from partita.studio.budgets import BudgetExceeded, UsedCapacity
 from partita.studio.code_samples import cli_code
@@ -223,7 +224,8 @@ def _rows(view: ItemsView, visit: Visit) -> Markup:
     pages = pages_of("Pages of items", following, first)
     if not found.rows:
         if following:
-            text = f"None of the {found.examined:,} items that were read so far belongs here; the next page reads on."
+            examined = quantity(found.examined, "item that was read so far", "items that were read so far")
+            text = f"None of the {examined} belongs here; the next page reads on."
         else:
             text = "The range has no items."
         return el("section", el("h2", "Items"), empty("No items", text), pages)

@@ -8,6 +8,7 @@ from partita.design.models import EntityKeys, Model
 from partita.design.tables import Table, VectorIndex
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.requests import DescribeTable
+from partita.quantities import quantity
 from partita.studio.components import chip, count, empty, grid, heading, saved_queries, used_line
 from partita.studio.markup import Child, Markup, el
 from partita.studio.shell import page
@@ -196,7 +197,11 @@ def _entity_row(each: EntitySummary, visit: Visit) -> list[Child]:
 
 
 def _table_card(table: TableSummary, visit: Visit) -> Markup:
-    size = "does not exist yet" if table.items is None else f"{table.items:,} items · {byte_text(table.bytes or 0)}"
+    size = (
+        "does not exist yet"
+        if table.items is None
+        else f"{quantity(table.items, 'item')} · {byte_text(table.bytes or 0)}"
+    )
     indexes = [
         el(
             "li",

@@ -15,6 +15,7 @@ from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.requests import DescribeTable, Scan
 from partita.errors import ConfigurationError, InvalidValue, NotFound, StoreError
 from partita.plan.items import key_of, values_of
+from partita.quantities import quantity
 from partita.store.decoding import recogniser_of
 from partita.store.flows import run
 from partita.store.reading import QueryPages
@@ -154,7 +155,7 @@ def render_patterns(view: PatternListView, visit: Visit) -> Markup:
         shown = empty("No access patterns", "Declare them with @pattern beside the entities of the design.")
     else:
         shown = el("ul", [_pattern_line(each, visit) for each in view.patterns], cls="list", data_filtered=True)
-    about = f"{len(view.patterns)} patterns, each proven when the design was loaded."
+    about = f"{quantity(len(view.patterns), 'pattern')}, each proven when the design was loaded."
     filter_field = el(
         "input",
         type="search",

@@ -14,6 +14,7 @@ from partita.dynamodb.requests import DescribeTable
 from partita.dynamodb.values import Item
 from partita.errors import AlreadyExists, InvalidValue, NotFound, PartitaError, ReferenceMissing
 from partita.plan.effects import OWNER
+from partita.quantities import quantity
 from partita.studio.budgets import MeteredBackend
 from partita.studio.components import choice, field, grid, heading, hidden, notice, text_area, text_input
 from partita.studio.json_input import NotJson, json_input
@@ -225,7 +226,8 @@ def _result(view: ImportView) -> list[Child]:
     if not view.done:
         return []
     kind = "warn" if view.errors else "good"
-    text = f"{view.created:,} created, {view.existing:,} existed already, {view.guards:,} guards left to their owners."
+    guards = quantity(view.guards, "guard left to its owner", "guards left to their owners")
+    text = f"{view.created:,} created, {view.existing:,} existed already, {guards}."
     found: list[Child] = [notice(kind, text)]
     if view.errors:
         rows: list[list[Child]] = [[str(number), message] for number, message in view.errors]
