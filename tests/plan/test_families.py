@@ -42,3 +42,32 @@ def test_parents_that_write_their_last_part_alike_are_read_together() -> None:
         for order in ("a", "a b", "a#b"):
             found = [each.order for each in db(collection(made["P"].by, made["C"].by, made["N"].by)(order))]
             assert found == [order] * 3
+
+
+ORDERS = {"Order": "O#{order%s}", "Line": "O#{order%s}#LINE#{line}", "Note": "O#{order%s}#NOTE#{line}"}
+
+
+@pytest.mark.parametrize("form", ["", ":escaped"])
+def test_parent_is_read_with_its_first_children_only(form: str) -> None:
+    db, made = shop({name: each % form for name, each in ORDERS.items()})
+    read = collection(made["Order"].by, made["Line"].by)
+    for order in ("a", "a b", "a#b", "ab"):
+        assert [(type(each).__name__, each.order) for each in db(read(order))] == [("Order", order), ("Line", order)]
+        assert [type(each).__name__ for each in db(read(order).reversed())] == ["Line", "Order"]
+        page = db(read(order)).page(1)
+        rest = db(read(order)).page(1, cursor=page.cursor)
+        assert [type(each).__name__ for each in (*page.items, *rest.items)] == ["Order", "Line"]
+    assert "is O#a, or from O#a#" in db.explain(read("a"))
+
+
+def test_parent_that_is_read_apart_is_read_with_its_last_children_only() -> None:
+    db, made = shop({name: each % "" for name, each in ORDERS.items()})
+    read = collection(made["Order"].by, made["Note"].by)
+    for order in ("a", "a b", "a#b", "ab"):
+        assert [(type(each).__name__, each.order) for each in db(read(order))] == [("Order", order), ("Note", order)]
+
+
+def test_children_between_a_parent_and_those_that_are_read_are_rejected() -> None:
+    db, made = shop({name: each % ":escaped" for name, each in ORDERS.items()})
+    with pytest.raises(ProofError, match=r"Line .* can lie in the range of Order"):
+        list(db(collection(made["Order"].by, made["Note"].by)("a")))

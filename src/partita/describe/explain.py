@@ -190,8 +190,11 @@ def _value_text(value: Any) -> str:
 
 def _prefix(start: key_ranges.SortPrefix) -> str:
     prefix, between = _pieces(start.pieces, start.separator), start.separator.character
-    if start.with_parent:
+    if start.with_parent and not start.is_tight:
         return f"is {prefix}, or begins with {prefix}{between}"
+    if start.with_parent:
+        low, high = start.low if start.family is not None else "", "the last" if start.high is None else start.high
+        return f"is {prefix}, or from {prefix}{between}{low} to {prefix}{between}{high}"
     prefix = prefix + between if prefix else ""
     if start.bounds is None and not start.is_plain_prefix:
         return f"from {prefix}{start.low} to {prefix}{start.high if start.high is not None else 'the last'}"

@@ -131,10 +131,13 @@ class SortPrefix(msgspec.Struct, frozen=True):
         separator = self.separator
         given = _pieces_language(self.pieces, separator)
         if self.family is not None:
-            children = starting_with(sequence(given, literal(separator.character)))
-            return (one_of(_pieces_language(self.parent, separator), children),)
+            parent, children = _pieces_language(self.parent, separator), sequence(given, literal(separator.character))
+            if not self.is_tight:
+                return (one_of(parent, starting_with(children)),)
+            above, below = at_least(literal(self.low or "")), at_most(literal(self.high)) if self.high else ANY_TEXT
+            return tuple(one_of(parent, sequence(children, each)) for each in (above, below))
         if self.with_parent:
-            return (sequence(given, at_most(literal(separator.after))),)
+            return (sequence(given, at_most(literal(self.family_top))),)
         prefix = sequence(given, literal(separator.character)) if self.pieces else literal("")
         if self.bounds is None:
             if self.low is None and self.high is None:
@@ -162,6 +165,11 @@ class SortPrefix(msgspec.Struct, frozen=True):
     def is_plain_prefix(self) -> bool:
         """Whether the range is simply what begins with the pieces and the constant."""
         return self.bounds is None and self.low is None and self.high is None and not self.with_parent
+
+    @property
+    def family_top(self) -> str:
+        """The end of a range of a parent and its children, behind the text of the parent."""
+        return self.separator.after if self.high is None else self.separator.character + self.high
 
     @property
     def open_top(self) -> str | None:
@@ -317,10 +325,14 @@ def _check_all_given_parts_used(read: Read, found: KeyRange, slots: tuple[Slot, 
 def tightened(read: Read, found: KeyRange) -> KeyRange | None:
     """The same range between the smallest and the largest text of what is read; None where there are no such."""
     prefix = found.sort_prefix
-    if prefix is None or prefix.attribute.template is None or prefix.with_parent or found.whole:
+    if prefix is None or prefix.attribute.template is None or found.whole:
         return None
     at = [each.name for each in read.sources[0].keys.sort].index(prefix.attribute.name)
     rests = [_rest(source.keys.sort[at], len(prefix.pieces)) for source in read.sources]
+    if prefix.with_parent:
+        rests = [each for each in rests if each.segments]  # those of the children
+        if not rests:
+            return None
     lows = [_lower_text(each) for each in rests]
     highs = [_upper_text(each) for each in rests]
     high = None if any(each is None for each in highs) else max(each for each in highs if each is not None)

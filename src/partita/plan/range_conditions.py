@@ -63,10 +63,12 @@ def _sort_condition(start: SortPrefix, bind: Any) -> AttributeCondition | None:
     if start.family is not None and bind(start.family):
         return AttributeCondition(start.attribute, "=", (_joined(start.parent, separator, bind),))
     given = _joined(start.pieces, separator, bind)
-    if start.family is not None:
+    if start.family is not None and not start.is_tight:
         return AttributeCondition(start.attribute, "begins_with", (given + separator.character,))
+    if start.family is not None:
+        return _between(start, given + separator.character + (start.low or ""), _top_text(start, given))
     if start.with_parent:
-        return AttributeCondition(start.attribute, "between", (given, given + separator.after))
+        return AttributeCondition(start.attribute, "between", (given, given + start.family_top))
     prefix = given + separator.character if start.pieces else ""
     if bounds is None:
         if start.low is None and start.high is None:
