@@ -9,6 +9,10 @@ its own thread.
     thread C      queue, wait .................. done
     thread D        queue, wait ................ done
 
+A thread can be interrupted at any point by an exception that is not the fault of a write: Ctrl-C, or the alarm of a
+signal handler. The writes of its group are those of other threads too. They stay in `_taken` until they are done, are
+committed once in any case (the storage knows whether the transaction was), and only then is the exception raised.
+
 An event loop must not wait for a lock, nor long for a disk. It runs the jobs itself when nothing else is writing
 (`open_group`), and where commits are slow it leaves them to a thread (`CommitGroup.commit`).
 """
@@ -22,7 +26,9 @@ from typing import Any
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.engine.context import EngineContext, Job
 from partita.errors import StorageError
-from partita.storage.contract import StorageTransaction
+from partita.storage.contract import StorageTransaction, end_suspended
+
+ATTEMPTS = 3  # of one write whose thread is interrupted each time
 
 
 class PendingWrite:
@@ -72,16 +78,19 @@ class Writer:
     def __init__(self, context: EngineContext) -> None:
         self._context = context
         self._queue: deque[PendingWrite] = deque()
+        self._taken: list[PendingWrite] = []
         self._lock = threading.Lock()
 
     def run(self, job: Job) -> Any:
         """Runs a job and returns its reply once it is committed."""
         own = PendingWrite(job)
-        self._queue.append(own)
-        while not own.done:
-            for write in self.commit_queue():
-                if write.on_commit is not None:
-                    write.on_commit(write)
+        try:
+            self._queue.append(own)
+            while not own.done:
+                _notify(self.commit_queue(own))
+        except BaseException:
+            own.done = True  # where it is still in the queue, nobody waits for it
+            raise
         return own.result()
 
     def enqueue(self, write: PendingWrite) -> None:
@@ -91,23 +100,30 @@ class Writer:
     def __len__(self) -> int:
         return len(self._queue)
 
-    def commit_queue(self) -> list[PendingWrite]:
-        """Commits the writes in the queue, and returns them."""
+    def commit_queue(self, own: PendingWrite | None = None) -> list[PendingWrite]:
+        """Commits the writes in the queue, and returns them; `own` is that of the caller.
+
+        Raises what has interrupted the thread, after the others' writes are committed.
+        """
         with self._lock:
             writes = self._take_group()
-            if writes:
-                self._commit(writes)
-            for write in writes:
-                write.done = True
+            interruption = self._commit(writes, own) if writes else None
+        if interruption is not None:
+            _notify([write for write in writes if write.done])
+            try:
+                raise interruption
+            finally:
+                del interruption  # or its traceback would be in a cycle
         return writes
 
     def open_group(self) -> "CommitGroup | None":
         """Runs the writes in the queue in a transaction, not yet committed; None where that would block."""
         if not self._lock.acquire(blocking=False):
             return None
-        writes = self._take_group()
-        block = self._context.storage.transaction(wait=False)
+        writes: list[PendingWrite] = []
         try:
+            writes = self._take_group()
+            block = self._context.storage.transaction(wait=False)
             txn = block.__enter__()
         except BaseException:  # noqa: BLE001 - busy, or an error of the disk, which `commit_queue` meets too
             self._requeue(writes)
@@ -128,29 +144,81 @@ class Writer:
         """Another thread may have had the lock, and its writes are the parent's."""
         self._lock = threading.Lock()
         self._queue.clear()
+        self._taken = []
 
     def _take_group(self) -> list[PendingWrite]:
-        return [self._queue.popleft() for _ in range(min(len(self._queue), self.MAX_GROUP))]
+        """The next writes; first those that an interrupted thread has left."""
+        taken = self._taken = [write for write in self._taken if not write.done]
+        left = set(map(id, taken))
+        while self._queue and len(taken) < self.MAX_GROUP:
+            write = self._queue[0]
+            if not write.done and id(write) not in left:
+                taken.append(write)
+            self._queue.popleft()  # afterwards: an interrupted thread loses no write
+        return taken
 
     def _requeue(self, writes: list[PendingWrite]) -> None:
         self._queue.extendleft(reversed(writes))
+        self._taken = []
         self._lock.release()
 
-    def _commit(self, writes: list[PendingWrite]) -> None:
+    def _commit(self, writes: list[PendingWrite], own: PendingWrite | None) -> BaseException | None:
+        """Commits writes, or gives them their errors; returns an error of none of them, for the thread to raise."""
+        error = self._attempt(writes)
+        if error is None or writes[0].done or writes == [own]:
+            return error
+        if isinstance(error, StorageError):
+            _fail(writes, error)
+            return None
+        failed = [write for write in writes if not self._commit_alone(write)]
+        return None if failed and isinstance(error, Exception) else error
+
+    def _commit_alone(self, write: PendingWrite) -> bool:
+        """Commits one write of a group that has failed; false where the error is its own."""
+        for _ in range(ATTEMPTS):
+            error = self._attempt([write])
+            if error is None or write.done:
+                return True
+            if isinstance(error, Exception):
+                break
+        _fail([write], error)
+        return False
+
+    def _attempt(self, writes: list[PendingWrite]) -> BaseException | None:
+        """Commits writes together, and returns the error; where they are not done, nothing of them is committed."""
+        txn: StorageTransaction | None = None
+        block = self._context.storage.transaction()
         try:
-            with self._context.storage.transaction() as txn:
+            with block as txn:
                 self._context.write_catalog.refresh(txn)
                 for write in writes:
                     write.run(txn)
             self._context.catalog.sync_to(self._context.write_catalog)
-        except BaseException as error:  # noqa: BLE001 - raised again by `PendingWrite.result`
+            _finish(writes)
+        except BaseException as error:  # noqa: BLE001 - it is raised where it belongs
+            end_suspended(block)
             self._context.write_catalog.invalidate()
-            if len(writes) > 1 and not isinstance(error, StorageError):
-                for write in writes:  # one of them raised it; the others must not fail with it
-                    self._commit([write])
-                return
-            for write in writes:
-                write.error = error
+            if txn is not None and txn.is_committed:
+                _finish(writes)
+            return error
+        return None
+
+
+def _finish(writes: list[PendingWrite]) -> None:
+    for write in writes:
+        write.done = True
+
+
+def _fail(writes: list[PendingWrite], error: BaseException | None) -> None:
+    for write in writes:
+        write.error = error
+        write.done = True
+
+
+def _notify(writes: list[PendingWrite]) -> None:
+    for write in writes:
+        if write.on_commit is not None:
+            write.on_commit(write)
 
 
 class CommitGroup:

@@ -13,7 +13,7 @@ Readers never wait for a writer. A reader of a space that another process has dr
 dropped spaces are never used again, which makes a cached catalogue safe (`engine.catalog`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -127,6 +127,8 @@ class StorageTransaction(Reader, Protocol):
 
     is_changed: bool
     """Set by every change, also by one that has failed halfway; its user may unset it."""
+    is_committed: bool
+    """Whether it has been committed; an exception of a signal handler may leave the block after that, too."""
 
     def apply(self, writes: Iterable[Write]) -> None: ...
 
@@ -170,3 +172,14 @@ class Storage(Reader, Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+def end_suspended(block: AbstractContextManager[StorageTransaction]) -> None:
+    """Undoes a transaction whose block was left by an exception between the block and the transaction's own code.
+
+    A signal handler can raise one when `contextlib` has just been called. The transaction is suspended then, with its
+    locks, for as long as the traceback of the exception has it.
+    """
+    generator: Generator[StorageTransaction] | None = getattr(block, "gen", None)
+    if generator is not None:
+        generator.close()

@@ -22,8 +22,8 @@ class _Space:
         self.keys: list[bytes] = []
         self.weight = 0
 
-    def set(self, key: bytes, row: Row | None) -> Row | None:
-        """Puts or removes one row and returns the row before."""
+    def set(self, key: bytes, row: Row | None) -> None:
+        """Puts or removes one row."""
         before = self.rows.get(key)
         if before is not None:
             self.weight -= before.weight
@@ -35,7 +35,19 @@ class _Space:
         elif before is not None:
             del self.rows[key]
             del self.keys[bisect_left(self.keys, key)]
-        return before
+
+    def restore(self, key: bytes, row: Row | None) -> None:
+        """Sets the row of a key whose change may have been interrupted halfway; the weight is restored elsewhere."""
+        at = bisect_left(self.keys, key)
+        is_listed = self.keys[at : at + 1] == [key]
+        if row is None:
+            self.rows.pop(key, None)
+            if is_listed:
+                del self.keys[at]
+        else:
+            self.rows[key] = row
+            if not is_listed:
+                self.keys.insert(at, key)
 
 
 class MemoryStorage:
@@ -117,20 +129,19 @@ class MemoryStorage:
 
     @contextmanager
     def transaction(self, *, wait: bool = True) -> Iterator["_MemoryTransaction"]:
-        if not self._lock.acquire(blocking=wait):
-            raise StorageBusy("memory:", 0)
-        transaction = _MemoryTransaction(self)
-        try:
-            yield transaction
-        except BaseException:
-            transaction.undo()
-            raise
-        finally:
-            self._commits += 1
-            self._lock.release()
-            if self._committed is not None:
-                with self._committed:
-                    self._committed.notify_all()
+        with self._lock if wait else _FreeLock(self._lock):
+            transaction = _MemoryTransaction(self)
+            try:
+                yield transaction
+                transaction.is_committed = True
+            except BaseException:
+                transaction.undo()
+                raise
+            finally:
+                self._commits += 1
+                if self._committed is not None:
+                    with self._committed:
+                        self._committed.notify_all()
 
     def watch(self) -> MemoryWatch:
         if self._committed is None:
@@ -144,14 +155,29 @@ class MemoryStorage:
             self._spaces = {}
 
 
+class _FreeLock:
+    """A lock that is not waited for."""
+
+    def __init__(self, lock: "threading.RLock") -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise StorageBusy("memory:", 0)
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
 class _MemoryTransaction:
     """Writes in place, and records how to undo it."""
 
     def __init__(self, storage: MemoryStorage) -> None:
         self._spaces = storage._spaces
         self._changed: list[tuple[_Space, bytes, Row | None]] = []
+        self._weights: dict[_Space, int] = {}
         self._existed = dict(storage._spaces)
-        self.is_changed = False
+        self.is_changed = self.is_committed = False
         self.get = storage.get
         self.check_missing = storage.check_missing
         self.range = storage.range
@@ -163,7 +189,9 @@ class _MemoryTransaction:
         self.is_changed = True
         for space, key, _, after in writes:
             found = self._spaces[space]
-            self._changed.append((found, key, found.set(key, after)))
+            self._weights.setdefault(found, found.weight)
+            self._changed.append((found, key, found.rows.get(key)))  # before the change, which may be interrupted
+            found.set(key, after)
 
     def create_space(self, space: str) -> None:
         self.is_changed = True
@@ -181,7 +209,11 @@ class _MemoryTransaction:
         return []
 
     def undo(self) -> None:
+        if self.is_committed:
+            return
         for space, key, before in reversed(self._changed):
-            space.set(key, before)
+            space.restore(key, before)
+        for space, weight in self._weights.items():
+            space.weight = weight
         self._spaces.clear()
         self._spaces.update(self._existed)

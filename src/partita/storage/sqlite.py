@@ -159,11 +159,16 @@ class SqliteStorage:
     @contextmanager
     def snapshot(self) -> Iterator[SqliteConnection]:
         reader = self._reader()
-        reader.begin()
         try:
+            reader.begin()
             yield reader
         finally:
-            if not reader.end() and not self._is_closed:
+            try:
+                is_usable = reader.end()
+            except BaseException:  # interrupted: a thread that keeps an open transaction would see no later commit
+                reader.end()
+                raise
+            if not is_usable and not self._is_closed:
                 self._forget(reader)
                 reader.discard()
 
@@ -175,29 +180,27 @@ class SqliteStorage:
 
     @contextmanager
     def transaction(self, *, wait: bool = True) -> Iterator["_SqliteTransaction"]:
-        if not self._lock.acquire(blocking=wait):
-            raise StorageBusy(self.path, 0)
-        try:
+        with self._lock if wait else _FreeLock(self._lock, self.path):
             self._check_usable()
             self._check_file()
             writer = self._writer or self._reopen_writer()
+            transaction = _SqliteTransaction(writer)
             try:
                 self._begin(writer, wait)
                 if self._checkpointer.begins_log:
                     stamp(writer.apsw)
-                transaction = _SqliteTransaction(writer)
                 yield transaction
                 transaction.write_totals()
+                transaction.is_committing = True
                 writer.execute("COMMIT")
+                transaction.is_committed = True
             except BaseException as error:
-                self._roll_back(writer)
+                self._roll_back(writer, transaction, error)
                 if isinstance(error, apsw.BusyError):
                     raise StorageBusy(self.path, sqlite_connection.BUSY_SECONDS if wait else 0) from None
                 if isinstance(error, apsw.Error):
                     raise writer.storage_error(error) from error
                 raise
-        finally:
-            self._lock.release()
 
     def _check_usable(self) -> None:
         if self._is_closed:
@@ -252,6 +255,8 @@ class SqliteStorage:
 
     def _begin(self, writer: SqliteConnection, wait: bool) -> None:
         """Takes the write lock of the file, which may mean waiting for another process."""
+        if writer.apsw.in_transaction:  # a thread was interrupted while it rolled back
+            writer.apsw.execute("ROLLBACK")
         if not wait:
             writer.apsw.set_busy_timeout(0)
         try:
@@ -260,8 +265,13 @@ class SqliteStorage:
             if not wait:
                 writer.apsw.set_busy_timeout(int(sqlite_connection.BUSY_SECONDS * 1000))
 
-    def _roll_back(self, writer: SqliteConnection) -> None:
-        """Ends the transaction, with the connection if it must be."""
+    def _roll_back(self, writer: SqliteConnection, transaction: "_SqliteTransaction", error: BaseException) -> None:
+        """Ends the transaction, with the connection if it must be.
+
+        After an interruption, which is not an error of SQLite, it may have been committed.
+        """
+        if transaction.is_committing and not isinstance(error, apsw.Error):
+            transaction.is_committed = not writer.apsw.in_transaction
         if not self._is_closed and not writer.end():
             self._writer = None
             writer.discard()
@@ -339,13 +349,28 @@ def _check_not_inherited(path: str) -> None:
         )
 
 
+class _FreeLock:
+    """A lock that is not waited for."""
+
+    def __init__(self, lock: threading.Lock, path: str) -> None:
+        self._lock = lock
+        self._path = path
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise StorageBusy(self._path, 0)
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
 class _SqliteTransaction:
     """The open write transaction of a storage."""
 
     def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
         self._execute = connection.execute
-        self.is_changed = False
+        self.is_changed = self.is_committing = self.is_committed = False
         self._moved: dict[str, list[int]] = {}
         self._last_keys: dict[str, bytes | None] = {}  # each record of a change log is numbered from the last one
         self.get = connection.get
