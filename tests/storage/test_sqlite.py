@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -23,6 +24,7 @@ from partita.errors import (
 from partita.storage import sqlite_connection
 from partita.storage.contract import Row, Totals, Write
 from partita.storage.sqlite import SqliteStorage
+from partita.storage.sqlite_connection import SqliteConnection
 from tests.timing import PATIENCE
 
 
@@ -253,6 +255,24 @@ def test_connection_of_an_ended_thread_is_closed(storage: SqliteStorage) -> None
     before = open_files()
     run(50)
     assert open_files() <= before + 3
+
+
+@pytest.mark.parametrize("failure", [apsw.CantOpenError, apsw.ReadOnlyError, apsw.NotADBError])
+def test_file_that_cannot_be_opened_once_more_is_an_error_of_the_storage(
+    storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch, failure: type[apsw.Error]
+) -> None:
+    """A process may have no descriptor left for a thread's connection: nothing is wrong with its configuration."""
+    put(storage, b"a", b"1")
+
+    def connect(*arguments: Any, **options: Any) -> SqliteConnection:
+        raise failure("unable to open database file")
+
+    with ThreadPoolExecutor(1) as other_thread, monkeypatch.context() as patch:
+        patch.setattr("partita.storage.sqlite.SqliteConnection", connect)
+        with pytest.raises(StorageError, match="unable to open"):
+            other_thread.submit(storage.get, "s", b"a").result()
+    with ThreadPoolExecutor(1) as other_thread:
+        assert other_thread.submit(storage.get, "s", b"a").result() == Row(1, b"1")
 
 
 def test_closed_storage_raises_an_error(path: str) -> None:

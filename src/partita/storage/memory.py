@@ -9,9 +9,10 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from partita.errors import SpaceMissing, StorageBusy, StorageClosed
+from partita.errors import SpaceMissing, StorageClosed
 from partita.storage.commit_watch import MemoryWatch
 from partita.storage.contract import DamagedRow, Row, RowBatch, Totals, Write
+from partita.storage.free_lock import FreeLock
 
 _MAX_ROWS = 256  # of a batch
 
@@ -129,7 +130,7 @@ class MemoryStorage:
 
     @contextmanager
     def transaction(self, *, wait: bool = True) -> Iterator["_MemoryTransaction"]:
-        with self._lock if wait else _FreeLock(self._lock):
+        with self._lock if wait else FreeLock(self._lock, "memory:"):
             transaction = _MemoryTransaction(self)
             try:
                 yield transaction
@@ -153,20 +154,6 @@ class MemoryStorage:
         with self._lock:
             self._is_closed = True
             self._spaces = {}
-
-
-class _FreeLock:
-    """A lock that is not waited for."""
-
-    def __init__(self, lock: "threading.RLock") -> None:
-        self._lock = lock
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
-            raise StorageBusy("memory:", 0)
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.release()
 
 
 class _MemoryTransaction:

@@ -37,6 +37,7 @@ from partita.storage.checkpoints import Checkpointer
 from partita.storage.checksums import row_checksum
 from partita.storage.commit_watch import CommitWatch
 from partita.storage.contract import DamagedRow, Reader, Row, RowBatch, Totals, Write
+from partita.storage.free_lock import FreeLock
 from partita.storage.sqlite_connection import Durability, SqliteConnection
 from partita.storage.sqlite_format import CREATE_SPACE, check_existing_file, initialize, open_read_only, stamp
 from partita.storage.sqlite_repair import repair_rows
@@ -95,17 +96,11 @@ class SqliteStorage:
             connection.path = self.path
             if is_first:
                 initialize(connection)
-        except apsw.NotADBError:
-            raise ConfigurationError(f"{self.path}: not a Partita database file; name another file") from None
-        except apsw.CantOpenError:
-            raise ConfigurationError(
-                f"{self.path}: cannot be opened; check that its folder exists and is writable"
-            ) from None
-        except apsw.ReadOnlyError:
-            raise ConfigurationError(f"{self.path}: the file is read-only; make it writable") from None
         except apsw.BusyError:
             raise StorageBusy(self.path, sqlite_connection.BUSY_SECONDS) from None
         except apsw.Error as error:
+            if is_first and (advice := _advice(error)):
+                raise ConfigurationError(f"{self.path}: {advice}") from None
             raise StorageError(f"{self.path}: {error}") from error
         self.connections.add(connection)
         return connection
@@ -180,7 +175,7 @@ class SqliteStorage:
 
     @contextmanager
     def transaction(self, *, wait: bool = True) -> Iterator["_SqliteTransaction"]:
-        with self._lock if wait else _FreeLock(self._lock, self.path):
+        with self._lock if wait else FreeLock(self._lock, self.path):
             self._check_usable()
             self._check_file()
             writer = self._writer or self._reopen_writer()
@@ -326,6 +321,17 @@ class ReadOnlySqliteStorage:
         self._connection.close()
 
 
+def _advice(error: apsw.Error) -> str:
+    """What is wrong with a path that is opened for the first time, and what to do; empty for errors of the disk."""
+    if isinstance(error, apsw.NotADBError):
+        return "not a Partita database file; name another file"
+    if isinstance(error, apsw.CantOpenError):
+        return "cannot be opened; check that its folder exists and is writable"
+    if isinstance(error, apsw.ReadOnlyError):
+        return "the file is read-only; make it writable"
+    return ""
+
+
 def _identity_and_size(path: str) -> tuple[int, int, int] | None:
     """The device, number and size of a file; None if the file does not exist."""
     try:
@@ -347,21 +353,6 @@ def _check_not_inherited(path: str) -> None:
             f"{path}: was open when this process was forked, and cannot be opened again in it; "
             "open the file after the fork only, or start the process with 'spawn'"
         )
-
-
-class _FreeLock:
-    """A lock that is not waited for."""
-
-    def __init__(self, lock: threading.Lock, path: str) -> None:
-        self._lock = lock
-        self._path = path
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
-            raise StorageBusy(self._path, 0)
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.release()
 
 
 class _SqliteTransaction:
