@@ -8,7 +8,21 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from partita import Design, DesignMismatch, Entity, Item, MigrationBlocked, Store, Table, Was, connect, pattern, prove
+from partita import (
+    Design,
+    DesignMismatch,
+    Entity,
+    Item,
+    MigrationBlocked,
+    NotUnique,
+    Store,
+    Table,
+    Unique,
+    Was,
+    connect,
+    pattern,
+    prove,
+)
 from partita.design.entities import EntityMeta
 from partita.dynamodb.requests import Scan, UpdateItem
 from partita.evolution.apply import apply_design, roll_back
@@ -134,6 +148,42 @@ def test_programs_of_both_designs_see_each_others_writes(backend: Any) -> None:
         apply_design(Store(backend, later.design, sleep=notice))
         assert later.read(new, "p0") == "again"
         end(new)
+
+
+def test_renamed_unique_value_stays_unique_while_programs_of_both_designs_work(backend: Any) -> None:
+    """Guards have the name of the attribute: without those of the former name, each design would have its own."""
+    old, both, last, _ = (
+        Release("nick", Annotated[str | None, Unique()]),
+        Release("nickname", Annotated[str | None, Unique(), Was("nick")]),
+        Release("nickname", Annotated[str | None, Unique(), Was("nick", removed=True)]),
+        Release("nickname", Annotated[str | None, Unique()]),
+    )
+    filled(backend, old)
+    earlier = old.program(backend)
+    old.write(earlier, "p1", "Annie")
+    with pytest.raises(MigrationBlocked):
+        apply_design(Store(backend, both.design, sleep=lambda _: None), patience=0)
+    later = both.program(backend)
+    with pytest.raises(NotUnique, match=r"Person\.nickname: 'Annie' is taken"):  # no guard was built for it yet
+        both.write(later, "p2", "Annie")
+    both.write(later, "p2", "Bea")
+    with pytest.raises(NotUnique, match=r"Person\.nick: 'Bea' is taken"):
+        old.write(earlier, "p0", "Bea")
+    both.write(later, "p2", None)
+    old.write(earlier, "p0", "Bea")
+    end(earlier)
+    apply_design(Store(backend, both.design, sleep=lambda _: _notice(both, later, _)))
+    with pytest.raises(NotUnique):
+        both.write(later, "p2", "Bea")
+    end(later)
+    apply_design(Store(backend, last.design, sleep=lambda _: None))
+    with pytest.raises(NotUnique):
+        last.write(last.program(backend), "p2", "Annie")
+    last.write(last.program(backend), "p0", "Carl")
+    last.write(last.program(backend), "p2", "Bea")
+    assert diagnose(Store(backend, last.design)).findings == {}
+    found = items(backend)
+    assert found.count({"guardOf"}) == sum("nickname" in each for each in found)
 
 
 def test_last_step_is_refused_while_a_program_of_the_release_before_works(backend: Any) -> None:

@@ -178,7 +178,7 @@ def _value(value: Any) -> str:
 
 def _invariants(model: Model) -> Iterator[str]:
     names = _names(model)
-    for unique in model.uniques:
+    for unique in (each for each in model.uniques if not each.is_former):
         fields = " and ".join(code(names[each]) for each in unique.fields)
         unique_as = "is unique" if len(unique.fields) == 1 else "are unique together"
         ignoring = ", ignoring case" if unique.case_insensitive else ""

@@ -1,5 +1,6 @@
 """From a class body to a `Model`; an error names the entity and the attribute."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, get_args, get_origin
 
@@ -38,6 +39,23 @@ from partita.errors import DesignError
 _SIMPLE = (str, int, float, bool)
 
 
+def _unique_value(attribute: Attribute, marker: Unique) -> Unique:
+    return Unique(
+        attribute.field,
+        case_insensitive=marker.case_insensitive,
+        keep_after_delete=marker.keep_after_delete,
+        when=marker.when,
+    )
+
+
+def _former_field(was: "Was[Any, Any] | None", name_on_disk: Namer) -> str | None:
+    """The name of a renamed attribute before, in Python; None for one that is converted, or migrated already."""
+    if was is None or was.to is not None or was.member is not None or was.removed:
+        return None
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", was.name).lower()
+    return next((each for each in (was.name, words) if name_on_disk(each) == was.name), was.name)
+
+
 def build_model(
     cls: Any,
     body: Mapping[str, Any],
@@ -62,7 +80,7 @@ def build_model(
         key=own,
         old_keys=tuple(_table_keys(name, table, attributes, each) for each in old_keys),
         indexes=indexes,
-        uniques=tuple(_uniques(name, body, attributes)),
+        uniques=tuple(_uniques(name, body, attributes, naming_of(name, naming or table.naming))),
         limits=tuple(each for each in body.values() if isinstance(each, Limit)),
         owns=tuple(each for each in body.values() if isinstance(each, Owns)),
         expires=_expiry(name, [each for each in body.values() if isinstance(each, Expires)]),
@@ -371,16 +389,18 @@ def _key_attribute(
     raise DesignError(where, wrong, "write a template for it, or add an attribute of this name")
 
 
-def _uniques(name: str, body: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> Iterable[Unique]:
+def _uniques(
+    name: str, body: Mapping[str, Any], attributes: Mapping[str, Attribute], name_on_disk: Namer
+) -> Iterable[Unique]:
     for attribute in attributes.values():
         for marker in attribute.markers:
             if isinstance(marker, Unique):
-                yield Unique(
-                    attribute.field,
-                    case_insensitive=marker.case_insensitive,
-                    keep_after_delete=marker.keep_after_delete,
-                    when=marker.when,
-                )
+                yield _unique_value(attribute, marker)
+                former = _former_field(attribute.marker(Was), name_on_disk)
+                if former is not None and former not in attributes:
+                    before = _unique_value(attribute, marker)
+                    before.name, before.is_former = former, True
+                    yield before
     for label, marker in body.items():
         if isinstance(marker, Unique):
             if not marker.fields:

@@ -223,6 +223,7 @@ class Unique:
         self.keep_after_delete = keep_after_delete
         self.when = when
         self.name = "-".join(fields)
+        self.is_former = False  # the name that it had before its attribute was renamed; guards have both meanwhile
 
 
 class Limit(msgspec.Struct, frozen=True):

@@ -336,6 +336,8 @@ class UniqueValues:
         if each.effects is None or each.model is None:
             return
         for identity, guard in each.effects.guards.items():
+            if guard.unique.is_former:
+                continue  # the same value, under its name before
             mine = f"{each.model.name} {key_text(guard.owner)}"
             other = self._owner(str(identity), mine)
             if other != mine and len(self.conflicts) < 1000:

@@ -259,7 +259,9 @@ def _guard_attributes(guard: Guard) -> Item:
 
 
 def _uniqueness_error(guard: Guard) -> Callable[[Item], NotUnique]:
-    return lambda _: NotUnique(guard.model.name, guard.unique.name, guard.values)
+    unique = guard.unique
+    name = unique.fields[0] if unique.is_former else unique.name
+    return lambda _: NotUnique(guard.model.name, name, guard.values)
 
 
 def _nothing_to_take(model: Model, identity: ItemIdentity) -> Callable[[Item], NothingToTake]:

@@ -77,7 +77,8 @@ def _facts_of_entity(design: Design, model: Model) -> Iterator[tuple[str, str]]:
         yield f"{name} converts {migration.new.name}", _migration_text(migration)
     for unique in model.uniques:
         words = ["case-insensitive"] if unique.case_insensitive else []
-        yield f"{name} unique {unique.name}", " ".join([", ".join(unique.fields), *words, *_when(unique.when)])
+        fields = [unique.name] if unique.is_former else unique.fields
+        yield f"{name} unique {unique.name}", " ".join([", ".join(fields), *words, *_when(unique.when)])
     for counter in _counters(design, model):
         yield f"{name} counts {counter.attribute.name}", counter_text(counter)
     if model.expires is not None:
