@@ -47,3 +47,13 @@ def test_every_table_and_global_index_has_alarms_of_throttling() -> None:
 def test_tables_of_the_template_are_those_of_the_design(name: str) -> None:
     made = json.loads(json.dumps(template(name, tables_of(SYSTEMS[name]))))
     assert planned_after(SYSTEMS[name].design, _tables(made)) == []
+
+
+def test_tables_whose_names_differ_by_punctuation_alone_are_all_there() -> None:
+    """So are alarms of a table that is named as an index of another one."""
+    tables = [Table("shop.a", "PK", indexes=(Index("GSI1", "A"),)), Table("shop-a", "PK"), Table("shop.a-GSI1", "PK")]
+    made = template("shop", tables)
+    names = [each["Properties"]["AlarmName"] for each in made["Resources"].values() if "Alarm" in each["Type"]]
+    assert [each["TableName"] for each in _tables(made)] == [table.name for table in tables]
+    assert len(set(names)) == len(names) == 5 + 3 + 3
+    assert [str(each) for each in cfnlint.lint(json.dumps(made), regions=["us-east-1"])] == []

@@ -128,3 +128,11 @@ def test_every_alarm_of_a_table_refers_to_it() -> None:
         metrics = [body] if "dimensions" in body else [m for q in body["metric_query"] for m in q.get("metric", ())]
         assert metrics
         assert {each["dimensions"]["TableName"] for each in metrics} == {"${aws_dynamodb_table.my_shop.name}"}, name
+
+
+def test_tables_whose_names_differ_by_punctuation_alone_have_labels_of_their_own() -> None:
+    tables = [Table("shop.a", "PK", indexes=(Index("GSI1", "A"),)), Table("shop-a", "PK"), Table("shop.a-GSI1", "PK")]
+    text = configuration(tables)
+    assert len(_resources(text)) == text.count("\nresource ") == 3 + 5 + 3 + 3
+    labels = {name for kind, name in _resources(text) if kind == "aws_dynamodb_table"}
+    assert all(f"aws_dynamodb_table.{label}.name" in text for label in labels)

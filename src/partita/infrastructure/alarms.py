@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from partita.design.tables import Table
+from partita.infrastructure.table_properties import ResourceNames
 
 OPERATIONS = (
     "GetItem",
@@ -32,18 +33,20 @@ class Alarm(msgspec.Struct, frozen=True):
     operations: tuple[str, ...] = ()  # the metric is that of all of these together
 
 
-def alarms(table: Table) -> Iterator[Alarm]:
-    """The alarms of a table and its global indexes."""
+def alarms(table: Table, names: ResourceNames) -> Iterator[Alarm]:
+    """The alarms of a table and its global indexes, with names of their own among all that `names` has given."""
     places = [(table.name, {"TableName": table.name})]
     places += [
         (f"{table.name}-{index.name}", {"TableName": table.name, "GlobalSecondaryIndexName": index.name})
         for index in table.indexes
         if not index.local
     ]
-    for name, dimensions in places:
+    for place, dimensions in places:
+        name = names.of(str(dimensions), place)
         for kind in ("Read", "Write"):
             metric = f"{kind}ThrottleEvents"
             what = f"{kind.lower()}s of {' index '.join(dimensions.values())} were throttled for {MINUTES} minutes"
             yield Alarm(f"{name}-{metric}", f"Some {what}.", metric, dimensions)
     about = f"DynamoDB answered requests for {table.name} with its own errors for {MINUTES} minutes."
-    yield Alarm(f"{table.name}-SystemErrors", about, "SystemErrors", {"TableName": table.name}, OPERATIONS)
+    name = names.of(str(places[0][1]), table.name)
+    yield Alarm(f"{name}-SystemErrors", about, "SystemErrors", {"TableName": table.name}, OPERATIONS)

@@ -5,7 +5,7 @@ from typing import Any
 
 from partita.design.tables import Table
 from partita.infrastructure.alarms import MINUTES, Alarm, alarms
-from partita.infrastructure.table_properties import Properties, logical_name, table_properties
+from partita.infrastructure.table_properties import Properties, ResourceNames, logical_name, table_properties
 
 Template = dict[str, Any]
 
@@ -14,9 +14,9 @@ def template(description: str, tables: Iterable[Table], *, with_alarms: bool = T
     """A template, to be written as JSON."""
     resources: Template = {}
     found: Template = {"AWSTemplateFormatVersion": "2010-09-09", "Description": description}
-    every = list(tables)
+    every, names, alarm_names = list(tables), ResourceNames(), ResourceNames()
     for table in every:
-        resources[_resource_name(table)] = _table(table)
+        resources[_resource_name(names, table)] = _table(table)
     if with_alarms:
         found["Parameters"] = {
             "AlarmTopic": {
@@ -27,8 +27,9 @@ def template(description: str, tables: Iterable[Table], *, with_alarms: bool = T
         }
         found["Conditions"] = {"HasAlarmTopic": {"Fn::Not": [{"Fn::Equals": [{"Ref": "AlarmTopic"}, ""]}]}}
         for table in every:
-            for alarm in alarms(table):
-                resources[logical_name(alarm.name, "Alarm")] = _alarm(alarm, _resource_name(table))
+            for alarm in alarms(table, alarm_names):
+                name = names.of(str(alarm.dimensions | {"": alarm.metric}), logical_name(alarm.name, "Alarm"))
+                resources[name] = _alarm(alarm, _resource_name(names, table))
     return found | {"Resources": resources}
 
 
@@ -45,8 +46,8 @@ def _table(table: Table) -> Template:
     return found
 
 
-def _resource_name(table: Table) -> str:
-    return logical_name(table.name, "Table")
+def _resource_name(names: ResourceNames, table: Table) -> str:
+    return names.of(table.name, logical_name(table.name, "Table"))
 
 
 def _alarm(alarm: Alarm, table: str) -> Template:

@@ -1,5 +1,6 @@
 """The properties of a table as CloudFormation names them: those of CreateTable, and settings of later requests."""
 
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -19,6 +20,24 @@ def table_properties(table: Table) -> Properties:
         several: Properties = msgspec.to_builtins(request)
         found |= {name: value for name, value in several.items() if name != "TableName"}
     return found
+
+
+class ResourceNames:
+    """Gives each thing a name of its own: of two with the same one, the second gets a digest of what it is."""
+
+    def __init__(self) -> None:
+        self._things: dict[str, str] = {}
+
+    def of(self, thing: str, name: str) -> str:
+        """The name of a thing; the same whenever it is asked for.
+
+        >>> names = ResourceNames()
+        >>> names.of("shop.a", "ShopA"), names.of("shop-a", "ShopA"), names.of("shop.a", "ShopA")
+        ('ShopA', 'ShopA13852922', 'ShopA')
+        """
+        if self._things.setdefault(name, thing) == thing:
+            return name
+        return name + blake2b(thing.encode(), digest_size=4).hexdigest()
 
 
 def logical_name(*words: str) -> str:

@@ -12,7 +12,7 @@ import msgspec
 
 from partita.design.tables import Table
 from partita.infrastructure.alarms import MINUTES, Alarm, alarms
-from partita.infrastructure.table_properties import Properties, table_properties
+from partita.infrastructure.table_properties import Properties, ResourceNames, table_properties
 
 Body = list[tuple[str, Any]]
 """The arguments and blocks of a block, in order; a block's value is a Block."""
@@ -26,7 +26,8 @@ class Block(msgspec.Struct, frozen=True):
 
 def configuration(tables: Iterable[Table], *, with_alarms: bool = True) -> str:
     """The text of a .tf file."""
-    every = list(tables)
+    alarm_names, alarm_labels = ResourceNames(), ResourceNames()
+    every, names = list(tables), ResourceNames()
     blocks = [_required_providers(every)]
     if with_alarms:
         about = "The ARN of an SNS topic that is notified of alarms; empty for none."
@@ -36,12 +37,11 @@ def configuration(tables: Iterable[Table], *, with_alarms: bool = True) -> str:
         kind = _resource_type(table)
         body = _awscc_table(table) if table.vector_indexes else _aws_table(table)
         body.append(("lifecycle", Block([("prevent_destroy", True)])))
-        blocks.append(_text(f'resource "{kind}" "{_label(table.name)}"', body))
-        if with_alarms:
-            blocks += [
-                _text(f'resource "aws_cloudwatch_metric_alarm" "{_label(alarm.name)}"', _alarm(alarm, table))
-                for alarm in alarms(table)
-            ]
+        label = names.of(table.name, _label(table.name))
+        blocks.append(_text(f'resource "{kind}" "{label}"', body))
+        for alarm in alarms(table, alarm_names) if with_alarms else ():
+            head = f'resource "aws_cloudwatch_metric_alarm" "{alarm_labels.of(alarm.name, _label(alarm.name))}"'
+            blocks.append(_text(head, _alarm(alarm, table, label)))
     return "\n".join(blocks)
 
 
@@ -129,9 +129,9 @@ def _lower_case(value: Any) -> Any:
 # alarms
 
 
-def _alarm(alarm: Alarm, table: Table) -> Body:
+def _alarm(alarm: Alarm, table: Table, label: str) -> Body:
     name = "table_name" if table.vector_indexes else "name"
-    dimensions = alarm.dimensions | {"TableName": _Raw(f"{_resource_type(table)}.{_label(table.name)}.{name}")}
+    dimensions = alarm.dimensions | {"TableName": _Raw(f"{_resource_type(table)}.{label}.{name}")}
     body: Body = [
         ("alarm_name", alarm.name),
         ("alarm_description", alarm.description),
