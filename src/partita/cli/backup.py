@@ -117,10 +117,8 @@ def _lines(points: "RestorePoints", history: int | None) -> list[str]:
     window = "no point-in-time recovery"
     if points.window is not None:
         window = f"any second from {text(points.window[0])} to {text(points.window[1])}{size}"
-    backups = [
-        f"  {backup_text(each)}, {quantity(each.backup_size_bytes or 0, 'byte')}, {each.backup_status}: {each.backup_arn}"
-        for each in points.backups
-    ]
+    sized = [(each, quantity(each.backup_size_bytes or 0, "byte")) for each in points.backups]
+    backups = [f"  {backup_text(each)}, {size}, {each.backup_status}: {each.backup_arn}" for each, size in sized]
     return [f"{points.table}: {window}", *backups]
 
 

@@ -363,6 +363,9 @@ def _key_attribute(
     sorts: bool,
     ends_key: bool,
 ) -> KeyAttribute:
+    of_table = next((each for each in own.attributes if each.name == name), None) if own else None
+    if of_table is not None and (source is None or _is_written_so(where, of_table, source)):
+        return of_table
     if source is not None:
         if any(each.name == name and not each.in_key for each in attributes.values()):
             raise DesignError(
@@ -373,9 +376,6 @@ def _key_attribute(
         types, separator = part_types(attributes), table.key_separator
         made = template(where, source, types, sorts=sorts, ends_key=ends_key, separator=separator)
         return KeyAttribute(name, made)
-    for key in own.attributes if own else ():
-        if key.name == name:
-            return key
     for attribute in attributes.values():
         if attribute.name == name and not attribute.in_key:
             if attribute.codec.tag not in ("S", "N", "B"):
@@ -387,6 +387,19 @@ def _key_attribute(
             return KeyAttribute(name, None, attribute.field, attribute.codec.tag)
     wrong = f"the key attribute {name!r} has no template, and no attribute has this name"
     raise DesignError(where, wrong, "write a template for it, or add an attribute of this name")
+
+
+def _is_written_so(where: str, of_table: KeyAttribute, source: str) -> bool:
+    """Whether a template of an index repeats that of the table's own key; an item has one text for an attribute."""
+    if of_table.template is None:
+        return False
+    written = of_table.template.source
+    if source == written:
+        return True
+    wrong = f"it is a key of the table, where its text is {written!r}, not {source!r}"
+    raise DesignError(
+        where, wrong, f"write None in its place, or give the index an attribute in place of {of_table.name!r}"
+    )
 
 
 def _uniques(
