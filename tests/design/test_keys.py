@@ -199,7 +199,8 @@ def test_a_key_of_another_form_is_not_parsed(text: str) -> None:
         (
             "A#{count}",
             ("Thing.SK: 'count' is a number in a text key; "
-            "write {count:+10} for ten digits with a sign, or Annotated[int, Ordered(-999, 999)]"),
+            "write {count:+10} for ten digits with a sign, or Annotated[int, Ordered(-999, 999)], "
+            "or {count:plain} where the order does not matter"),
         ),
         (
             "A#{amount}",

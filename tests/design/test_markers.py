@@ -203,7 +203,8 @@ def test_collection_cannot_be_unique(kind: Any) -> None:
             ("T#{number:0}", "T"),
             (
                 "PK: {number:0} is not a form of int; "
-                "write {number:+10} for ten digits with a sign, or Annotated[int, Ordered(-999, 999)]"
+                "write {number:+10} for ten digits with a sign, or Annotated[int, Ordered(-999, 999)], "
+                "or {number:plain} where the order does not matter"
             ),
         ),
         (("T#{thing_id}", ""), "SK: the template is empty, and DynamoDB rejects an empty key; write a constant"),

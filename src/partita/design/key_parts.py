@@ -6,6 +6,7 @@ A key is text such as `ORDER#2025-01-01T00:00:00.000000Z#o_7`: segments between 
                  character below them (a space is `$P`), so that a shorter value sorts before its continuations.
                  `separators` has the escapes of other separators.
     number       `{n:4}` is `0012`; signed `{n:+4}` is `p0012` or `n9987` (-12): negatives count down from nines.
+    plain        a value as Python writes it: `{n:plain}` is `12`, in no order.
     time         fixed-width UTC; `{at:year}`, `month`, `day`, `hour` and `minute` are its first
                  characters.
     enum         its value as text, or `{priority:ranked}`: `0-high`, in the order of the members' declaration.
@@ -36,6 +37,8 @@ from partita.design.key_languages import (
     exactly,
     literal,
     one_of,
+    optional,
+    repeated,
     sequence,
     texts,
 )
@@ -58,6 +61,7 @@ _HOUR = sequence(_DAY, literal("T"), exactly(2, _DIGIT))
 _MINUTE = sequence(_HOUR, literal(":"), exactly(2, _DIGIT))
 _SECOND = sequence(_MINUTE, literal(":"), exactly(2, _DIGIT))
 _TIME = sequence(_SECOND, literal("."), exactly(6, _DIGIT), literal("Z"))
+_WHOLE_NUMBER = sequence(optional(literal("-")), repeated(_DIGIT))
 _HEX = characters("09", "af")
 _UUID = sequence(
     exactly(8, _HEX), *(sequence(literal("-"), exactly(4, _HEX)) for _ in range(3)), literal("-"), exactly(12, _HEX)
@@ -198,6 +202,8 @@ class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
         listed = _listed_values(self.kind)
         if listed and not (isinstance(self.kind, type) and issubclass(self.kind, OpenEnum)):
             return texts(unicodedata.normalize(form, _verbatim_text(each)) for each in listed for form in FORMS)
+        if self.kind is int:
+            return _WHOLE_NUMBER if self.last else repeated(_DIGIT)
         return SOME_TEXT if self.last else self.separator.verbatim_language
 
     def write(self, value: Any) -> str:
@@ -219,6 +225,8 @@ class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
             self.read(text)
         except (ValueError, ArithmeticError):
             return False
+        if self.kind is int:
+            return text.isascii() and text.removeprefix("-").isdigit()
         return bool(text) and (self.last or self.separator.character not in text)
 
 

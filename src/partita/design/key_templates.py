@@ -420,7 +420,8 @@ def _named_form(word: str, of: PartType, full: bool, last: bool, separator: Sepa
     if word == "fold" and kind is str:
         return TextPart(full, fold=True, separator=separator)
     if word == "plain" and can_be_verbatim(kind):
-        return VerbatimPart(kind, last, separator, of.composed)
+        has_no_separator = kind is int and separator.character != "-"
+        return VerbatimPart(kind, last or has_no_separator, separator, of.composed)
     if (shards := _SHARD.fullmatch(word)) and int(shards[1]) and has_shards(kind):
         return ShardPart(int(shards[1]), kind)
     return None
@@ -433,7 +434,8 @@ def _bounded(bounds: Ordered, kind: Any) -> NumberPart:
 
 def _suggestion(field: str, kind: Any) -> str:
     if kind is int:
-        return f"write {{{field}:+10}} for ten digits with a sign, or Annotated[int, Ordered(-999, 999)]"
+        bounded = f"{{{field}:+10}} for ten digits with a sign, or Annotated[int, Ordered(-999, 999)]"
+        return f"write {bounded}, or {{{field}:plain}} where the order does not matter"
     if kind is Decimal:
         return f"write {{{field}:+8.2}} for eight digits with a sign and two places"
     whole = PartType(kind)
