@@ -12,6 +12,8 @@ import msgspec
 import pytest
 
 from partita import (
+    AsyncStore,
+    ConfigurationError,
     DesignError,
     Entity,
     F,
@@ -211,3 +213,16 @@ def test_membership_in_an_attribute_is_an_error_that_says_what_to_write() -> Non
         with pytest.raises(DesignError) as raised:
             ask()
         assert str(raised.value) == "F.tags: it is an attribute, not a list; write F.name.contains(value)"
+
+
+def test_empty_beginning_is_an_error_that_says_what_to_write(db: Store) -> None:
+    said = r"^prefixed\.low: every value begins with an empty text; read without starts_with$"
+    with pytest.raises(InvalidValue, match=said):
+        list(db(prefixed("text", "")))
+
+
+def test_results_that_have_not_been_read_are_neither_true_nor_false(db: Store) -> None:
+    """An `if db(orders(...))` would always have been true."""
+    for results in (db(words("t", "a", "b")), AsyncStore(db.backend, db.design)(words("t", "a", "b"))):
+        with pytest.raises(ConfigurationError, match=r"neither true nor false.*one\(\) is None"):
+            bool(results)

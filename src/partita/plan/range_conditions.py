@@ -30,6 +30,10 @@ class Adjacent(NamedTuple):
     above: bool
 
 
+class EmptyPrefix(ValueError):
+    """The text of `starts_with` is empty: a range of all values, which the proof has not compared with other keys."""
+
+
 class Text(NamedTuple):
     """A text to compare with the values of a plain attribute, such as the end of a second."""
 
@@ -78,7 +82,7 @@ def _sort_condition(start: SortPrefix, bind: Any) -> AttributeCondition | None:
     segment = start.open_segment
     assert segment is not None
     if bounds.prefix is not None:
-        return AttributeCondition(start.attribute, "begins_with", (prefix + segment.text(bind(bounds.prefix)),))
+        return AttributeCondition(start.attribute, "begins_with", (prefix + segment.text(_beginning(bounds, bind)),))
     low, high = range_ends(segment, bounds)
     bottom = prefix + (start.low or segment.constant)
     if isinstance(segment.form, TimePart):
@@ -99,6 +103,14 @@ def _sort_condition(start: SortPrefix, bind: Any) -> AttributeCondition | None:
     return _between(start, bottom, top + after_open_part(start))
 
 
+def _beginning(bounds: SortRange, bind: Any) -> Any:
+    """What the values begin with."""
+    value = bind(bounds.prefix)
+    if not value:
+        raise EmptyPrefix("every value begins with an empty text; read without starts_with")
+    return value
+
+
 def _top_text(start: SortPrefix, given: str) -> str | None:
     return None if start.open_top is None else given + start.open_top
 
@@ -113,7 +125,7 @@ def _between(start: SortPrefix, bottom: str, top: str | None) -> AttributeCondit
 
 def _plain_sort_condition(attribute: KeyAttribute, bounds: SortRange, bind: Any) -> AttributeCondition:
     if bounds.prefix is not None:
-        return AttributeCondition(attribute, "begins_with", (bind(bounds.prefix),))
+        return AttributeCondition(attribute, "begins_with", (_beginning(bounds, bind),))
     if any(isinstance(bind(each), datetime) for each in (bounds.low, bounds.high)):
         return _plain_time_condition(attribute, bounds, bind)
     if bounds.low is None:

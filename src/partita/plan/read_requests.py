@@ -43,7 +43,7 @@ from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_
 from partita.plan.key_source import SHORT
 from partita.plan.old_ranges import old_reads, varied_arguments
 from partita.plan.proof.patterns import Proof, prove_read
-from partita.plan.range_conditions import AttributeCondition
+from partita.plan.range_conditions import AttributeCondition, EmptyPrefix
 from partita.validation import FaultyValue, invalid_value
 
 FanOutValues = tuple[Any, ...]  # one value of each fan-out of a read
@@ -464,7 +464,10 @@ def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> 
     if invalid.argument or isinstance(error, ReservedKey):
         return invalid
     name = plan.read.name
+    prefix = plan.read.bounds.prefix if plan.read.bounds is not None and isinstance(error, EmptyPrefix) else None
     for slot, value in slots_of(name, plan.read):
+        if value is prefix and isinstance(value, Argument):
+            return InvalidValue(name, invalid.reason, argument=value.name, value=arguments[value.at])
         argument = value.values if isinstance(value, FanOut) else value
         if isinstance(argument, Argument):
             given = arguments[argument.at]

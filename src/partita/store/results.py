@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Generic, TypeVar
 
+from partita.errors import ConfigurationError
 from partita.store.arguments import check_count
 from partita.store.flows import Flow
 from partita.store.reading import Page, QueryPages
@@ -13,7 +14,15 @@ Run = Callable[[Flow[Any]], Any]
 RunAsync = Callable[[Flow[Any]], Awaitable[Any]]
 
 
-class Results(Generic[E]):
+class _Unread:
+    """Results that have not been read yet, so that nobody knows whether there are any."""
+
+    def __bool__(self) -> bool:
+        wrong = "the results of a query are neither true nor false, since they have not been read"
+        raise ConfigurationError(f"{wrong}; write `one() is None` for whether there are none")
+
+
+class Results(_Unread, Generic[E]):
     """Iterate to read every page; `page`, `first` and `one` read no more than they return."""
 
     def __init__(self, start: StartPages[E], run: Run) -> None:
@@ -41,7 +50,7 @@ class Results(Generic[E]):
             yield from self._run(pages.fetch())
 
 
-class AsyncResults(Generic[E]):
+class AsyncResults(_Unread, Generic[E]):
     """The same, awaited."""
 
     def __init__(self, start: StartPages[E], run: RunAsync) -> None:
