@@ -142,6 +142,7 @@ def test_port_in_use_is_reported_in_one_line() -> None:
     ("arguments", "message"),
     [
         (["--memory", "--data", "x.db"], "partita: --memory and --data exclude each other"),
+        (["--data", "memory:"], "partita: --data memory: is not a file; leave --data out to keep the data in memory"),
         (["--data", "no/such/folder/x.db"], "partita: no/such/folder/x.db: cannot be opened"),
         (["--port", "70000"], "70000"),
         (["--durability", "none"], "none"),

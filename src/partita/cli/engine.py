@@ -76,6 +76,8 @@ def engine(
 
     if memory and data is not None:
         raise ConfigurationError("--memory and --data exclude each other; give one of them")
+    if str(data) == "memory:":
+        raise ConfigurationError(f"--data {data} is not a file; leave --data out to keep the data in memory")
     if workers > 1 and data is None:
         raise ConfigurationError("--workers: several processes cannot share memory; add --data FILE")
     access_keys = load_credentials(credentials)
