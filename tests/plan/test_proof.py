@@ -729,7 +729,8 @@ def test_owned_children_must_be_found_from_their_parent() -> None:
         child_id: str
 
     assert proof_of(t) == (
-        "Parent: it owns Child, whose key needs 'child_id'; write Owns(..., via={'child_id': <attribute of Parent>})"
+        "Parent: it owns Child, whose key needs 'child_id'; write Owns(..., via={'child_id': <attribute of Parent>}), "
+        "or, where Parent does not have it, delete Child in a service"
     )
 
 

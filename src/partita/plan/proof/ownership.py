@@ -54,7 +54,8 @@ def _ownership(parent: Model, child: Model, keys: EntityKeys, owns: Owns) -> Own
                 raise DesignError(
                     parent.name,
                     f"it owns {child.name}, whose {_key_name(child, keys)} needs {slot.field!r}",
-                    f"write Owns(..., via={{{slot.field!r}: <attribute of {parent.name}>}})",
+                    f"write Owns(..., via={{{slot.field!r}: <attribute of {parent.name}>}}), or, where {parent.name} "
+                    f"does not have it, delete {child.name} in a service",
                 )
             _check_lossless(parent, child, slot, source)
             _check_present(parent, child, source)
