@@ -210,13 +210,18 @@ TABLE: list[tuple[list[Any], list[tuple[str, Act]]]] = [
             ("update", lambda db, call: db.update(call, lambda entity: None)),
             ("delete_many", lambda db, call: db.delete_many([call])),
             ("transaction", lambda db, call: transacted(db, lambda t: t.change(call))),
-            ("transaction", lambda db, call: transacted(db, lambda t: t.delete(call))),
             ("transaction", lambda db, call: transacted(db, lambda t: t.check(call, F.weight == 1))),
         ],
     ),
     ([*NO_CALLS, *NO_KEYS], [("explain", lambda db, call: db.explain(call))]),
     (NO_GETS, [("explain_change", lambda db, call: db.explain_change(call, lambda draft: None))]),
-    ([*NO_CALLS, sheets("b"), *NO_KEYS, *LONG_KEYS], [("delete", lambda db, call: db.delete(call))]),
+    (
+        [*NO_CALLS, sheets("b"), *NO_KEYS, *LONG_KEYS],
+        [
+            ("delete", lambda db, call: db.delete(call)),
+            ("transaction", lambda db, call: transacted(db, lambda t: t.delete(call))),
+        ],
+    ),
     (
         NO_LISTS,
         [
@@ -262,7 +267,13 @@ TABLE: list[tuple[list[Any], list[tuple[str, Act]]]] = [
         ],
     ),
     ([*NO_ENTITIES, a_box("b"), *NO_VALUES], [("explain_create", lambda db, entity: db.explain_create(entity))]),
-    (NO_ENTITIES, [("delete", lambda db, entity: db.delete(entity))]),
+    (
+        NO_ENTITIES,
+        [
+            ("delete", lambda db, entity: db.delete(entity)),
+            ("transaction", lambda db, entity: transacted(db, lambda t: t.delete(entity))),
+        ],
+    ),
     (
         NO_CONDITIONS,
         [

@@ -18,7 +18,7 @@ import msgspec
 
 from partita.design.conditions import Condition
 from partita.design.models import Model
-from partita.design.reads import EntityKey, Query, Read
+from partita.design.reads import EntityKey, Get, Query, Read
 from partita.design.untyped_values import number_text
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.values import Item
@@ -33,6 +33,7 @@ from partita.plan.items import Values, encode_fields, key_in_item, key_of, value
 from partita.plan.owned_trees import OwnedTree, owned_tree
 from partita.plan.predicates import evaluate
 from partita.plan.races import NothingToTake, Raced
+from partita.plan.read_requests import get_plan, key_values
 from partita.plan.writes import can_delete_without_read, deletion, fenced_by_item, mark_being_deleted, unmark
 from partita.store.batches import BatchWrite, batch_write
 from partita.store.context import StoreContext
@@ -53,6 +54,15 @@ from partita.store.readiness import check_counted, check_writable
 from partita.store.reading import QueryPages, fetch_stored_item
 
 Visit = Callable[[Model, StoredItem], Flow[None]]
+
+
+def item_to_delete(design: Design, what: Any) -> tuple[Model, Values]:
+    """The entity and the key of the item that a get names, or that an entity is."""
+    if isinstance(what, Get | Query):
+        plan = get_plan(what)
+        return plan.model, key_values(plan, what.arguments)
+    model = design.model_of(what)
+    return model, {name: getattr(what, name) for name in model.key.fields}
 
 
 def delete(

@@ -8,7 +8,7 @@ import msgspec
 from partita.design.conditions import Condition
 from partita.design.markers import Unique
 from partita.design.models import Model
-from partita.design.reads import Get, Query
+from partita.design.reads import Get
 from partita.dynamodb.canonical import item_identity
 from partita.dynamodb.values import Item
 from partita.errors import InvalidValue, ReservedKey, StoredItemInvalid
@@ -80,12 +80,7 @@ class EntityFlows:
 
     def delete(self, what: Any, when: Condition | None, check: Callable[[Any], None] | None = None) -> Flow[Any]:
         check_function("delete", "check", check, optional=True)
-        if isinstance(what, Get | Query):
-            plan = get_plan(what)
-            model, key = plan.model, key_values(plan, what.arguments)
-        else:
-            model = self.design.model_of(what)
-            key = {name: getattr(what, name) for name in model.key.fields}
+        model, key = deletion.item_to_delete(self.design, what)
         try:
             key_of(model, key)
         except ReservedKey:

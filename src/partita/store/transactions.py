@@ -24,7 +24,7 @@ from partita.plan.read_requests import get_plan, key_values
 from partita.plan.writes import creation, has_no_invariants, of_live_item, unconditional_put, with_initial_values
 from partita.store.arguments import check_change, check_condition_names
 from partita.store.context import StoreContext
-from partita.store.deletion import check_holds_for_nothing, planned_deletion
+from partita.store.deletion import check_holds_for_nothing, item_to_delete, planned_deletion
 from partita.store.drafts import Draft, edits_of
 from partita.store.execution import Planning, SkippedItems, retry_on_race
 from partita.store.flows import Flow
@@ -114,12 +114,12 @@ class Transaction:
         typed: E = draft
         return typed
 
-    def delete(self, call: Get[Any], *, when: Condition | None = None) -> None:
-        """Deletes an entity, but not what it owns: that may not fit into a transaction."""
-        plan = get_plan(call)
-        self._delete(plan.model, key_values(plan, call.arguments), when)
+    def delete(self, what: Get[Any] | Entity, *, when: Condition | None = None) -> None:
+        """Deletes an entity, by its get or itself, but not what it owns: that may not fit into a transaction."""
+        model, key = item_to_delete(self._design, what)
+        self._delete(model, key, when)
 
-    def _delete(self, model: Model, key: dict[str, Any], when: Condition | None) -> None:
+    def _delete(self, model: Model, key: Values, when: Condition | None) -> None:
         check_condition_names(model, when)
         check_writable(self._design, model, when)
         self._claim("delete", model, key)
