@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from partita import DesignError, Entity, Index, Keys, PartitaError, Table
+from partita import Consumer, DesignError, Entity, Index, Keys, PartitaError, Table, Was, prove
 from partita.design.argument_checks import short_repr
 from partita.design.entities import EntityMeta
 
@@ -212,3 +212,17 @@ def test_value_without_a_text_is_named_by_its_class() -> None:
     assert short_repr("x" * 200) == "'" + "x" * 79 + "..."
     with pytest.raises(DesignError, match="Keys: when=<Unreadable> is not a condition, or None; write one with F"):
         Keys("GSI1", when=Unreadable())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("function", [lambda: 1, lambda one, other: one, 5, "int"])
+def test_converter_that_cannot_be_called_with_a_value_is_rejected(function: Any) -> None:
+    with pytest.raises(DesignError, match=r"Was: back=.* is not a function of one value, or None"):
+        Was("price", to=int, back=function)
+    Was("price", to=int, back=str)
+
+
+def test_name_that_cannot_be_encoded_is_rejected() -> None:
+    with pytest.raises(DesignError, match="prove: the name of a design cannot be"):
+        prove("shop\ud800", Table("orders", pk="PK"))
+    with pytest.raises(DesignError, match="is not a valid name"):
+        Consumer("notes\ud800")

@@ -14,6 +14,7 @@ import msgspec
 
 from partita.consumers.entity_changes import Change
 from partita.consumers.handler_transaction import HandlerTransaction
+from partita.design.argument_checks import NAME
 from partita.design.models import Model, model_of
 from partita.errors import DesignError, InvalidValue
 
@@ -86,7 +87,7 @@ class Consumer:
         after_failure: AfterFailure = "continue",
     ) -> None:
         given: object = name
-        if not isinstance(given, str) or not given.strip() or len(given) > MAX_NAME:
+        if not isinstance(given, str) or not NAME.fits(given) or not given.strip() or len(given) > MAX_NAME:
             raise DesignError(
                 "Consumer", f"{name!r} is not a valid name", f"use a text of at most {MAX_NAME} characters"
             )

@@ -1,11 +1,12 @@
 """Arguments of declarations: what each may be, and one check that names the argument that is something else.
 
-    check_arguments("Was", name=(name, TEXT), to=(to, optional(FUNCTION)), removed=(removed, FLAG))
+    check_arguments("Was", name=(name, TEXT), to=(to, optional(CONVERTER)), removed=(removed, FLAG))
 
 Type checkers know most of this; at run time a wrong argument would otherwise be an error of some function far below,
 or be accepted and have no effect.
 """
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, get_type_hints
@@ -75,6 +76,19 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _takes_one_value(value: Any) -> bool:
+    """Whether it can be called with one value, as far as that is known."""
+    if not callable(value):
+        return False
+    try:
+        inspect.signature(value).bind(None)
+    except TypeError:
+        return False
+    except ValueError:  # a function without a signature
+        return True
+    return True
+
+
 def _is_via(value: Any) -> bool:
     return isinstance(value, Mapping) and all(_is_text(each) for pair in value.items() for each in pair)
 
@@ -85,7 +99,7 @@ NAMES = either(NAME, list_of(NAME, "a tuple of names", 'write ("one", "other")')
 FLAG = Kind("True or False", lambda value: value is True or value is False, "write True or False")
 COUNT = Kind("a number of at least 0", lambda value: type(value) is int and value >= 0, "write a number")
 NUMBER = Kind("a number", _is_number, "write an int or a Decimal")
-FUNCTION = Kind("a function", callable, "write the name of a function")
+CONVERTER = Kind("a function of one value", _takes_one_value, "write def cents(price: str) -> int: ...")
 CONDITION = Kind("a condition", lambda value: isinstance(value, Condition), "write one with F, such as F.name == value")
 VIA = Kind("a dict of names of attributes", _is_via, "write via={<part of the key>: <attribute>}")
 TEMPLATES = optional(

@@ -12,8 +12,8 @@ import msgspec
 
 from partita.design.argument_checks import (
     CONDITION,
+    CONVERTER,
     FLAG,
-    FUNCTION,
     NAME,
     check_arguments,
     list_of,
@@ -106,8 +106,8 @@ class Was(Generic[Old, New]):
         check_arguments(
             "Was",
             name=(name, NAME),
-            to=(to, optional(FUNCTION)),
-            back=(back, optional(FUNCTION)),
+            to=(to, optional(CONVERTER)),
+            back=(back, optional(CONVERTER)),
             member=(member, optional(NAME)),
             removed=(removed, FLAG),
         )

@@ -14,6 +14,7 @@ All of them compare languages of key texts (`design.key_languages`) over the key
 (`plan.stored_keys`).
 """
 
+from partita.design.argument_checks import NAME
 from partita.design.tables import Table
 from partita.errors import DesignError
 from partita.plan.design import Design
@@ -47,7 +48,7 @@ def prove(name: str, *tables: Table) -> Design:
 
 
 def _check_arguments(name: object, tables: tuple[object, ...]) -> None:
-    if not isinstance(name, str) or not name:
+    if not isinstance(name, str) or not NAME.fits(name):
         raise DesignError("prove", f"the name of a design cannot be {name!r}", 'write prove("shop", table)')
     if not tables:
         raise DesignError(name, "it has no tables", f'write prove("{name}", table)')
