@@ -5,6 +5,7 @@ the current key is the item, and then the old key that is declared first. Each c
 sequences look for what the cases leave out.
 """
 
+import enum
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import chain, combinations
@@ -473,6 +474,42 @@ def test_owner_is_deleted_with_copies_of_its_children() -> None:
     db.delete(a_box("b"))
     assert list(db.scan(Box, Thing)) == []
     assert stored(db) == []
+
+
+@pytest.mark.parametrize("neighbour", ["META", "0-h", "z"])
+def test_owner_is_deleted_with_children_whose_old_keys_are_outside_of_todays(neighbour: str) -> None:
+    """Beside a neighbour, the children are read between the smallest and the largest of today's keys."""
+    things = table()
+
+    class Level(enum.Enum):
+        HIGH = "high"
+        LOW = "low"
+
+    class Room(Entity, table=things, key=("ROOM#{room}", "~")):
+        room: str
+        counted: Annotated[int, CountOf(lambda: Seat)] = 0
+        seats = Owns(lambda: Seat)
+
+    class Seat(
+        Entity, table=things, key=("ROOM#{room}", "{level:ranked}"), old_keys=[("ROOM#{room}", "{level:plain}")]
+    ):
+        room: str
+        level: Level
+
+    class Note(Entity, table=things, key=("ROOM#{room}", neighbour)):
+        room: str
+
+    @pattern
+    def a_room(room: str) -> Item[Room]: ...
+
+    db = opened(things)
+    db.create(Room(room="r"))
+    db.create(Note(room="r"))
+    db.create(Seat(room="r", level=Level.LOW))
+    row = {"PK": {"S": "ROOM#r"}, "SK": {"S": "high"}, "room": {"S": "r"}, "level": {"S": "high"}}
+    db.backend.call(PutItem(table_name="things", item=row))
+    db.delete(a_room("r"))
+    assert [each["SK"] for each in stored(db)] == [neighbour]
 
 
 teams = Table("teams", pk="PK", sk="SK")

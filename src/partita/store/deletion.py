@@ -335,8 +335,9 @@ class _OwnerDeletion:
                         each for each in items if item_identity(child.table.name, key_in_item(child, each)) not in seen
                     ]
                     found = yield from visit_page(owning, child, others)
-                    if self._design.ownerships.get(child):
+                    if self._design.ownerships.get(child) or child.old_keys:  # then its ranges may overlap
                         seen.update(item_identity(child.table.name, key_in_item(child, each.item)) for each in found)
+                    if self._design.ownerships.get(child):
                         waiting += ((child, each.entity) for each in found)
 
     def _ranges_of(self, model: Model, owner: Any) -> Iterator[tuple[QueryPages[Any], Model]]:

@@ -11,9 +11,10 @@ from partita.design.key_templates import Segment
 from partita.design.markers import Owns
 from partita.design.models import EntityKeys, KeyAttribute, Model
 from partita.design.reads import Argument, EntityKey, Read
-from partita.errors import DesignError
+from partita.errors import DesignError, ProofError
 from partita.plan.design import Design, Ownership
 from partita.plan.key_ranges import KeyRange, key_range
+from partita.plan.proof.contents import proven_range
 from partita.plan.proof.key_sources import check_types, check_via
 
 
@@ -21,10 +22,19 @@ def ownerships(parent: Model, child: Model, owns: Owns) -> Iterator[Ownership]:
     """The ranges of the children: of their key, and of old keys that lie in another range."""
     current = _ownership(parent, child, child.key, owns)
     yield current
-    searched = key_range(read_of(parent, current))
+    searched = _searched(read_of(parent, current))
     for keys in child.old_keys:
         if not _is_covered(searched, keys):
             yield _ownership(parent, child, keys, owns)
+
+
+def _searched(read: Read) -> KeyRange:
+    """The range that is read for the children, which may end at the largest of their current keys."""
+    found = key_range(read)
+    try:
+        return proven_range(read, found)[0]
+    except ProofError:
+        return found  # the proof of the design says why
 
 
 def check_counters(design: Design, parent: Model) -> None:
@@ -141,6 +151,8 @@ def _is_covered(searched: KeyRange, keys: EntityKeys) -> bool:
     start = searched.sort_prefix
     if start is None:
         return True
+    if start.is_tight:
+        return False
     old = _segments(by_name[start.attribute.name])
     lead = len(start.pieces)
     if old[-1].optional and len(old) == lead + 1 and not start.with_parent:
