@@ -179,6 +179,20 @@ def test_wrong_places_are_refused(db: Store, tmp_path: Path) -> None:
         export_data("tests.cli.ledger", on="http://127.0.0.1:1", to="x")
 
 
+def test_folder_without_anything_to_import_is_refused(db: Store, tmp_path: Path) -> None:
+    """A folder with a misspelt name gave an empty table, and manifests were taken for records."""
+    (tmp_path / "empty" / "folder").mkdir(parents=True)
+    summary = tmp_path / "increments" / "AWSDynamoDB" / "01800000000000-0a1b2c3d" / "manifest-summary.json"
+    summary.parent.mkdir(parents=True)
+    table = "arn:aws:dynamodb:us-east-1:000000000000:table/ledger"
+    summary.write_text(json.dumps({"tableArn": table, "exportType": "INCREMENTAL_EXPORT"}))
+    new = tmp_path / "new.db"
+    for folder, words in (("empty", "empty has no files"), ("increments", "has incremental exports alone")):
+        with pytest.raises(ConfigurationError, match=words):
+            import_data("tests.cli.ledger", on=str(new), source=str(tmp_path / folder))
+    assert not new.exists()
+
+
 def test_failed_import_is_raised_with_its_code(tmp_path: Path) -> None:
     (tmp_path / "bucket").mkdir()
     (tmp_path / "bucket" / "x.json").write_text("garbage")

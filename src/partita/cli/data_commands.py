@@ -120,6 +120,8 @@ def import_data(
     if add and input_format == "csv":
         raise ConfigurationError("--add puts DynamoDB JSON or Ion; an import of CSV creates its table")
     exports = {} if folder is None else newest_exports(Path(source).resolve())
+    if folder is not None and not exports:
+        _check_files(source)
     with opened(what, on, buckets=folder, creates=True) as db:
         chosen = chosen_tables(db, tables)
         if not exports and len(chosen) > 1:
@@ -145,6 +147,17 @@ def import_data(
                     progress=lambda items: progress(items, items),
                 )
             print(f"{name}: {quantity(_count(db, name), 'item')} in {time.monotonic() - begun:.1f} s")
+
+
+def _check_files(source: str) -> None:
+    """ConfigurationError for a folder without anything that could be imported; the table would be empty."""
+    from partita.errors import ConfigurationError
+    from partita.recovery.export_folders import has_exports
+
+    if has_exports(Path(source).resolve()):
+        raise ConfigurationError(f"{source} has incremental exports alone; an import begins with a full one")
+    if not any(each.is_file() for each in Path(source).rglob("*")):
+        raise ConfigurationError(f"{source} has no files")
 
 
 def _count(db: "Store", table: str) -> int:

@@ -64,12 +64,20 @@ def newest_exports(folder: Path) -> dict[str, FoundExport]:
     `folder` is an absolute path: that of one export, or of any folder above.
     """
     found: dict[str, FoundExport] = {}
-    summaries = (each for each in folder.rglob("manifest-summary.json") if each.parent.parent.name == "AWSDynamoDB")
-    for path in sorted(summaries, key=lambda each: each.parent.name):
+    for path in sorted(_summaries(folder), key=lambda each: each.parent.name):
         summary = _decoded(path, _content(path), _ExportSummary)
         if summary.export_type == "FULL_EXPORT":
             found[summary.table_arn.rpartition("/")[2]] = FoundExport(path.parent, summary.output_format == "ION")
     return found
+
+
+def has_exports(folder: Path) -> bool:
+    """Whether a folder has exports of any kind that have completed."""
+    return any(_summaries(folder))
+
+
+def _summaries(folder: Path) -> Iterator[Path]:
+    return (each for each in folder.rglob("manifest-summary.json") if each.parent.parent.name == "AWSDynamoDB")
 
 
 def _lines(manifest: Path) -> Iterator[_ManifestLine]:
