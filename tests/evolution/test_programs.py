@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,19 @@ def test_program_that_has_nothing_to_do_is_waited_for_once(monkeypatch: pytest.M
         assert db.one(old.one_customer("c1")).email == "1@example.com"
         apply_design(Store(backend, new.design, sleep=clock.wait))
     assert 0 <= clock.seconds - design_watch.VALID_FOR.total_seconds() < timedelta(seconds=2).total_seconds()
+
+
+@pytest.mark.parametrize("hours", [-20, -2, 2, 20])
+def test_program_whose_clock_is_wrong_is_waited_for(hours: int) -> None:
+    """Records expire; that of a program whose clock is behind must not have expired when it is written."""
+    old, new = first(), second()
+    with connect("memory:") as backend:
+        filled(Store(backend, own_design(old.design)), old, 2, 2)
+        db: Any = Store(backend, own_design(old.design), clock=lambda: datetime.now(UTC) + timedelta(hours=hours))
+        db.watch = DesignWatch(db.design, db.context)
+        assert db.one(old.one_customer("c1")).email == "1@example.com"
+        with pytest.raises(MigrationBlocked, match="programs with the earlier design still work: process"):
+            apply_design(Store(backend, new.design, sleep=lambda _: None), patience=0)
 
 
 @pytest.mark.parametrize("damage", [{"state": {"S": "hologram"}}, {"facts": {"B": "AAAA"}}])

@@ -91,7 +91,7 @@ def plan_migration(
     tables, blocked = _table_changes(private)
     surveyed = survey(private, target, existing, exact=exact, progress=progress)
     number = max((each.number for each in records.values()), default=0)
-    programs = ObservedPrograms(private, target.facts).in_the_way(number)
+    programs = ObservedPrograms(private, target.facts).recently_in_the_way(number)
     return _plan(target, surveyed, tables, blocked, programs, {names[each] for each in existing})
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from partita.evolution.evolution_store import EvolutionStore
@@ -24,8 +25,19 @@ class ObservedPrograms:
 
     def in_the_way(self, number: int) -> list[str]:
         """The programs with another design, or that do not know a state yet, in words; each once."""
+        return self._in_words(self._working(), number)
+
+    def recently_in_the_way(self, number: int) -> list[str]:
+        """The same at a first look, without those that have not been seen for an hour, if their clocks are right."""
+        since = self._db.now() - RECENT
+        return self._in_words([each for each in self._working() if each.seen_at > since], number)
+
+    def _working(self) -> list[ProgramRecord]:
         found = self._db.run_flow(fetch_programs(self._db.context, list(self._facts)))
-        words = (self._words(each, number) for each in found if self._works(each))
+        return [each for each in found if self._works(each)]
+
+    def _in_words(self, programs: list[ProgramRecord], number: int) -> list[str]:
+        words = (self._words(each, number) for each in programs)
         return list(dict.fromkeys(each for each in words if each))
 
     def _works(self, each: ProgramRecord) -> bool:
@@ -55,3 +67,4 @@ class ObservedPrograms:
 
 
 POLL = 0.5
+RECENT = timedelta(hours=1)

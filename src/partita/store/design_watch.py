@@ -45,8 +45,8 @@ CHECK_EVERY = timedelta(seconds=10)
 VALID_FOR = timedelta(seconds=60)
 """A program whose record does not change for as long has ended, or checks before it does anything else."""
 
-FORGOTTEN_AFTER = timedelta(hours=1)
-"""When the record of a program that did not delete it is deleted."""
+FORGOTTEN_AFTER = timedelta(days=1)
+"""When the record of a program that did not delete it is deleted; a program is seen whose clock is behind by less."""
 
 
 class DesignWatch:
