@@ -65,6 +65,25 @@ def test_program_whose_clock_is_wrong_is_waited_for(hours: int) -> None:
             apply_design(Store(backend, new.design, sleep=lambda _: None), patience=0)
 
 
+def test_run_that_ended_on_a_machine_whose_clock_is_ahead_is_taken_over() -> None:
+    """Its place would have been held for hours."""
+    old, new = first(), second()
+    with connect("memory:") as backend:
+        filled(Store(backend, own_design(old.design)), old, 2, 2)
+        with suppress(Stopped):
+            apply_design(Store(StoppingBackend(backend, 15, after=False), new.design))
+        key: Item = {"PK": {"S": "TABLE#shop"}, "SK": {"S": "DESIGN"}}
+        found = msgspec.json.decode(backend.call(GetItem(table_name="partita-designs", key=key)).item or b"")
+        assert found["state"] != {"S": "public"}
+        until = f"{datetime.now(UTC) + timedelta(hours=5):%Y-%m-%dT%H:%M:%S.%fZ}"
+        held = {"runner": {"S": "another/1/2 machine"}, "runnerUntil": {"S": until}}
+        backend.call(PutItem(table_name="partita-designs", item=found | held))
+        waits: list[float] = []
+        apply_design(Store(backend, new.design, sleep=waits.append))
+        assert waits.count(30) == 1
+        assert not plan_migration(Store(backend, new.design)).has_work
+
+
 @pytest.mark.parametrize("damage", [{"state": {"S": "hologram"}}, {"facts": {"B": "AAAA"}}])
 def test_record_that_cannot_be_read_is_an_error_that_says_what_to_do(tmp_path: Path, damage: Item) -> None:
     old, path = first(), tmp_path / "shop.db"

@@ -147,6 +147,7 @@ class _Application:
         self._runner = f"{this_process()} {secrets.token_hex(4)}"
         self._number = 0
         self._has_begun = False
+        self._ended: set[tuple[str, datetime]] = set()  # runs whose clocks are ahead, and that do not go on
         self._renewed_at: datetime | None = None
         self._items = 0
         self._programs = ObservedPrograms(self.db, design_facts(self.db))  # all waits of a run know what it has seen
@@ -245,8 +246,7 @@ class _Application:
         return self.read()
 
     def _check_free(self, record: DataDesign, target: Target) -> None:
-        until = record.runner_until
-        if until is not None and until > self.db.now() and _may_run(record.runner):
+        if self._is_running(record):
             raise MigrationBlocked(
                 self.db.design.name, [f"{_words_of_runner(record.runner)} is applying a design to {record.table}"]
             )
@@ -255,6 +255,21 @@ class _Application:
                 self.db.design.name,
                 [f"another design was being applied to {record.table}; finish it, or roll it back with --rollback"],
             )
+
+    def _is_running(self, record: DataDesign) -> bool:
+        """Whether a recorded run still has its place; where its clock is ahead, by whether it renews that."""
+        until, now = record.runner_until, self.db.now()
+        if until is None or until <= now or not _may_run(record.runner) or (record.runner, until) in self._ended:
+            return False
+        if until <= now + LEASE:
+            return True
+        self._report("waiting: whether the run of another machine, whose clock is ahead, goes on")
+        self.db.sleep(LEASE.total_seconds())
+        again = self.read().records.get(record.table)
+        if again is None or (again.runner, again.runner_until) != (record.runner, until):
+            return True
+        self._ended.add((record.runner, until))
+        return False
 
     @contextmanager
     def _transaction(self) -> Iterator[Any]:
