@@ -1,5 +1,6 @@
 """Parents and children in one read: the ranges have their items, and nothing else."""
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -71,3 +72,25 @@ def test_children_between_a_parent_and_those_that_are_read_are_rejected() -> Non
     db, made = shop({name: each % ":escaped" for name, each in ORDERS.items()})
     with pytest.raises(ProofError, match=r"Line .* can lie in the range of Order"):
         list(db(collection(made["Order"].by, made["Note"].by)("a")))
+
+
+def test_random_families_are_what_python_finds() -> None:
+    chance = Random(7)
+    compared = 0
+    for _ in range(60):
+        form = chance.choice(["{order}", "{order:escaped}"])
+        children = chance.sample(["A", "LINE", "LINE#{line}", "LINES#{line}", "NOTE#{line}", "z"], chance.randint(1, 3))
+        sort = {"Order": f"O#{form}"} | {f"C{at}": f"O#{form}#{each}" for at, each in enumerate(children)}
+        if chance.random() < 0.5:
+            sort["Other"] = chance.choice(["O", "O#{order}", "O#{order:escaped}", "OO#{order}"])
+        db, made = shop(sort)
+        names = chance.sample(list(made), chance.randint(1, len(made)))
+        read: Any = collection(*(made[each].by for each in names)) if len(names) > 1 else made[names[0]].by.query
+        for order in ("a", "a b", "a#b", "a!", "ab", "b"):
+            try:
+                found = sorted((type(each).__name__, each.order) for each in db(read(order)))
+            except ProofError:
+                break
+            assert found == sorted((name, order) for name in names if order != "b"), (sort, names)
+            compared += 1
+    assert compared > 100
