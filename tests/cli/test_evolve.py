@@ -123,7 +123,7 @@ def test_doctor_reports_and_repairs(command: Command, file: Path) -> None:
     assert (code, text.splitlines()[-1]) == (1, "11 items: 1 repaired")
     left = "nothing was changed; --repair repairs what needs no decision"
     code, text, _ = command("doctor", DESIGN, "--on", file)
-    assert (code, text.splitlines()) == (1, ["1 unexplained items:", "  OTHER x", f"11 items: {left}"])
+    assert (code, text.splitlines()) == (1, ["unexplained items (1):", "  OTHER x", f"11 items: {left}"])
 
 
 @pytest.mark.parametrize("name", ["plan", "apply", "doctor"])

@@ -48,7 +48,7 @@ def doctor(what: str, /, *, on: Address, repair: Flag = False, rate: Rate = None
         print(msgspec.json.encode(found).decode())
     else:
         for kind, several in found.findings.items():
-            print(f"{len(several):,} {kind}:")
+            print(f"{kind} ({len(several):,}):")
             print("\n".join(f"  {each}" for each in several[:20]))
         print(f"{quantity(found.items, 'item')}: {_result(found, repair=repair)}")
     if not found.is_healthy:
