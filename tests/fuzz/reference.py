@@ -220,7 +220,7 @@ class _Trial:
         if entity.counters or entity.owns:
             self.allowed.add(InvalidValue)  # children would keep the old key
         if moved in self.places:
-            self.allowed.add(InvalidTransaction)  # two writes of a transaction to one item
+            self.allowed |= {InvalidTransaction, NotFound}  # two writes to one item, which may not have been there
         self.places.add(moved)
         if self.alive(moved) is not None:
             self.errors.add(AlreadyExists)
