@@ -380,3 +380,39 @@ def test_views_beside_each_other_may_have_the_same_keys_in_one_index() -> None:
         short, long = Short(one_id="1", first="a"), Long(one_id="1", first="a")
         assert list(db(Short.by_first.query("a"))) == list(db(Short.listed)) == [short]
         assert list(db(Long.long_by_first.query("a"))) == list(db(Long.long_listed)) == [long]
+
+
+class Short(View):
+    one_id: str
+
+    def __post_init__(self) -> None:
+        if len(self.one_id) > 3:
+            raise ValueError("it is too long")
+
+
+class Shouted(View):
+    one_id: str
+    second: str = "B"
+
+    def __post_init__(self) -> None:
+        if not self.second.isupper():
+            raise ValueError("it is too quiet")
+
+
+def test_rules_of_two_views_of_which_one_would_not_be_called_are_rejected() -> None:
+    wrong = r"^One.__post_init__: Short and Shouted have it, .* write one in One that calls both$"
+    with pytest.raises(DesignError, match=wrong):
+
+        class One(Short, Shouted, Entity, table=one_table(), key="ONE#{one_id}"): ...
+
+
+def test_entity_with_a_rule_of_its_own_decides_what_it_calls() -> None:
+    class One(Short, Shouted, Entity, table=one_table(), key="ONE#{one_id}"):
+        def __post_init__(self) -> None:
+            Short.__post_init__(self)
+            Shouted.__post_init__(self)
+
+    with pytest.raises(ValueError, match="too long"):
+        One(one_id="1234")
+    with pytest.raises(ValueError, match="too quiet"):
+        One(one_id="1", second="b")

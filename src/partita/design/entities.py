@@ -19,7 +19,7 @@ from partita.design.markers import AUTO, auto
 from partita.design.models import Model, ViewModel
 from partita.design.naming import Naming, check_distinct, naming
 from partita.design.tables import Table
-from partita.design.view_bases import fields_of, inherited_classes, take_bases
+from partita.design.view_bases import check_rules, fields_of, inherited_classes, take_bases
 from partita.errors import DesignError
 
 _ROOTS = ("Declared", "Entity", "View")
@@ -50,6 +50,7 @@ class EntityMeta(msgspec.StructMeta):
         if name in _ROOTS and namespace["__module__"] == __name__:
             return
         inherited = inherited_classes(cls)
+        check_rules(cls)
         if "table" in declared:
             body = {label: value for base in reversed(cls.__mro__) for label, value in vars(base).items()}
             cls.__model__ = build_model.build_model(cls, body, **declared)

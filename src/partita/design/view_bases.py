@@ -49,6 +49,15 @@ def inherited_classes(cls: type) -> tuple[type, ...]:
     return found.order if found is not None and found.order else cls.__mro__[1:]
 
 
+def check_rules(cls: type) -> None:
+    """A DesignError where Python would call `__post_init__` of one view, and an item may break the rules of another."""
+    ruling = [each for each in (cls, *inherited_classes(cls)) if "__post_init__" in dict(_own_names(each))]
+    lost = next((each for each in ruling[1:] if each not in inherited_classes(ruling[0])), None)
+    if lost is not None:
+        wrong = f"{ruling[0].__name__} and {lost.__name__} have it, and only the first one would be called"
+        raise DesignError(f"{cls.__name__}.__post_init__", wrong, f"write one in {cls.__name__} that calls both")
+
+
 def fields_of(cls: type) -> tuple[str, ...]:
     """All fields of a class, with those that it inherits; none of a class that is not a struct."""
     found = getattr(cls, "__struct_fields__", ())
