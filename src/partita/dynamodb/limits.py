@@ -55,6 +55,7 @@ TABLE_CAPACITY = 40_000  # [Q] the same for one table
 TAGS = 50  # Developer Guide, "Tagging restrictions in DynamoDB"
 TAG_PAGE = 10  # tags in one response of ListTagsOfResource
 BACKUP_LIST = 100  # [A] ListBackups
+LARGEST_INTEGER = 2**31 - 1  # of a member that is an Integer, such as Limit
 SCAN_SEGMENTS = 1_000_000  # [A] Scan: TotalSegments
 
 READ_UNIT_BYTES = 4 * KB  # [C]

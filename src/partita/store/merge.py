@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from partita.design.codecs import shape_of
+from partita.dynamodb import limits
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item, sort_value
 from partita.plan.adjacent_values import EmptyRange
@@ -63,7 +64,9 @@ class Merge:
 
     def fill(self, room: int | None) -> Flow[bool]:
         """Reads each range on until it has items or is at its end; false where all of them are at their end."""
-        limit = None if self._plan.read.is_filtered else room  # a limit counts items before the filter
+        limit = None
+        if room is not None and not self._plan.read.is_filtered:  # a limit counts items before the filter
+            limit = min(room, limits.LARGEST_INTEGER)
         if self._old is not None and not self._old.ended:  # first: items move from old keys to current ones alone
             yield from self._old.read(self._context, consistent=self._consistent)
         for each in self._ranges:

@@ -196,6 +196,13 @@ def test_cursor_continues_with_the_next_page(db: Store) -> None:
     assert third.cursor is None
 
 
+@pytest.mark.parametrize("count", [2**31, 2**70])
+def test_page_of_more_items_than_a_request_can_ask_for_has_all(db: Store, count: int) -> None:
+    for number in range(3):
+        db.create(Note(artist_id="ann", number=number, text=""))
+    assert [each.number for each in db(notes("ann")).page(count).items] == [0, 1, 2]
+
+
 NOT_A_CURSOR = (
     r"^invalid cursor for notes: it is not a cursor of this query with these arguments; start again without a cursor$"
 )
