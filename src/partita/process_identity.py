@@ -2,7 +2,6 @@
 
 import os
 from functools import cache
-from pathlib import Path
 
 _ENDED = ("Z", "X")  # states of a process that was killed, and whose parent has not noticed it yet
 
@@ -22,6 +21,8 @@ def is_dead(process: str) -> bool:
 @cache
 def _machine() -> str:
     """Identifies this machine since it was started, and its space of process ids."""
+    from pathlib import Path  # slow to import, and few programs ask
+
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot}/{os.stat('/proc/self/ns/pid').st_ino}"  # noqa: PTH116
@@ -31,6 +32,8 @@ def _machine() -> str:
 
 def _started(pid: int) -> str:
     """When a process was started, in ticks since the machine was; "" if there is no such process."""
+    from pathlib import Path
+
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
         return "" if stat[0] in _ENDED else stat[19]

@@ -54,7 +54,7 @@ def test_item_that_is_changed_and_changed_back_is_no_failure(db: Store, monkeypa
     scratch = _restore_with(db, monkeypatch, lambda: None, restored_while_changed)
     done = rehearse_table(db.backend, "ledger", report=reported.append)
     assert (done.items, done.changed, len(scratch), len(set(scratch))) == (5, 0, 3, 3)
-    again = "ledger: 1 items differ, or were changed and changed back meanwhile; rehearsing again"
+    again = "ledger: 1 item differs, or was changed and changed back meanwhile; rehearsing again"
     assert [each for each in reported if not each.startswith("waiting")] == [again, again]
 
 

@@ -121,7 +121,8 @@ def _rehearse_seconds(
             return done
         if attempt == ATTEMPTS - 1 or count > MOST_DIFFERENT:
             break
-        report(f"{table}: {count:,} items differ, or were changed and changed back meanwhile; rehearsing again")
+        differ = quantity(count, "item differs, or was", "items differ, or were")
+        report(f"{table}: {differ} changed and changed back meanwhile; rehearsing again")
     raise RehearsalFailed(table, done.restored, f"{count:,} of {quantity(done.items, 'item')} differ")
 
 
