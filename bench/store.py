@@ -103,7 +103,7 @@ def _over_http(endpoint: str) -> Iterator[tuple[dict[str, Run], dict[str, Run]]]
         aws_secret_access_key=KEYS.secret_key,
     )
     with connect(endpoint, credentials=KEYS) as backend, asyncio.Runner() as runner:
-        db = Store(backend, design)
+        db = Store(backend, design, cursor_keys=[bytes(32)])
         db.create_tables()
         db.put_many([made(number) for number in range(PAGE)])
 

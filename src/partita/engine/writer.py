@@ -148,13 +148,14 @@ class Writer:
 
     def _take_group(self) -> list[PendingWrite]:
         """The next writes; first those that an interrupted thread has left."""
+        queue = self._queue
         taken = self._taken = [write for write in self._taken if not write.done]
-        left = set(map(id, taken))
-        while self._queue and len(taken) < self.MAX_GROUP:
-            write = self._queue[0]
-            if not write.done and id(write) not in left:
+        left = tuple(taken)
+        while queue and len(taken) < self.MAX_GROUP:
+            write = queue[0]
+            if not write.done and write not in left:
                 taken.append(write)
-            self._queue.popleft()  # afterwards: an interrupted thread loses no write
+            queue.popleft()  # afterwards: an interrupted thread loses no write
         return taken
 
     def _requeue(self, writes: list[PendingWrite]) -> None:

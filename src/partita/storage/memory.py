@@ -23,9 +23,8 @@ class _Space:
         self.keys: list[bytes] = []
         self.weight = 0
 
-    def set(self, key: bytes, row: Row | None) -> None:
+    def set(self, key: bytes, before: Row | None, row: Row | None) -> None:
         """Puts or removes one row."""
-        before = self.rows.get(key)
         if before is not None:
             self.weight -= before.weight
         if row is not None:
@@ -161,8 +160,7 @@ class _MemoryTransaction:
 
     def __init__(self, storage: MemoryStorage) -> None:
         self._spaces = storage._spaces
-        self._changed: list[tuple[_Space, bytes, Row | None]] = []
-        self._weights: dict[_Space, int] = {}
+        self._changed: list[tuple[_Space, int, bytes, Row | None]] = []  # with the weights before
         self._existed = dict(storage._spaces)
         self.is_changed = self.is_committed = False
         self.get = storage.get
@@ -176,9 +174,9 @@ class _MemoryTransaction:
         self.is_changed = True
         for space, key, _, after in writes:
             found = self._spaces[space]
-            self._weights.setdefault(found, found.weight)
-            self._changed.append((found, key, found.rows.get(key)))  # before the change, which may be interrupted
-            found.set(key, after)
+            before = found.rows.get(key)
+            self._changed.append((found, found.weight, key, before))  # before the change, which may be interrupted
+            found.set(key, before, after)
 
     def create_space(self, space: str) -> None:
         self.is_changed = True
@@ -198,9 +196,8 @@ class _MemoryTransaction:
     def undo(self) -> None:
         if self.is_committed:
             return
-        for space, key, before in reversed(self._changed):
+        for space, weight, key, before in reversed(self._changed):
             space.restore(key, before)
-        for space, weight in self._weights.items():
             space.weight = weight
         self._spaces.clear()
         self._spaces.update(self._existed)
