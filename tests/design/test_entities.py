@@ -181,7 +181,7 @@ ATTRIBUTES = "the attributes are thing_id"
         (no_table, "Thing: it has no table; write class Thing(Entity, table=..., key=...)"),
         (
             one_template,
-            ("Thing: 1 templates for the key PK, SK of table 'things'; write one template for each attribute"),
+            ("Thing: 1 template for the key PK, SK of table 'things'; write one template for each attribute"),
         ),
         (unknown_index, "Thing: table 'things' has no index 'GSI9'; its indexes are GSI1"),
         (

@@ -18,7 +18,7 @@ import msgspec
 from partita.design.json_schema import Schema, json_schemas
 from partita.design.markers import Dimensions, Version
 from partita.design.models import Attribute, Model
-from partita.design.own_rules import rule_fields
+from partita.design.own_rules import RULE_ERRORS, rule_fields
 from partita.dynamodb.values import Item
 from partita.errors import InvalidValue
 from partita.plan.item_compiler import compiled_item
@@ -137,7 +137,7 @@ def example_of(model: Model) -> Any:
 
 def _valid(model: Model, entity: Any, variants: Iterable[dict[str, Any]]) -> Iterator[Any]:
     """The variants of an entity that `__post_init__` allows."""
-    rejected = (InvalidValue, ValueError, TypeError, KeyError, ArithmeticError) if rule_fields(model) else ()
+    rejected = (InvalidValue, *RULE_ERRORS) if rule_fields(model) else ()
     for values in variants:
         with suppress(*rejected):
             yield validate_entity(model, msgspec.structs.replace(entity, **values))

@@ -35,6 +35,7 @@ from partita.design.validate_model import validate_model
 from partita.design.vector_values import Vector, VectorCodec
 from partita.dynamodb import limits
 from partita.errors import DesignError
+from partita.quantities import quantity
 
 _SIMPLE = (str, int, float, bool)
 
@@ -257,7 +258,7 @@ def _table_keys(name: str, table: Table, attributes: Mapping[str, Attribute], ke
     if len(templates) != len(table.key_names):
         raise DesignError(
             name,
-            f"{len(templates)} templates for the key {', '.join(table.key_names)} of table {table.name!r}",
+            f"{quantity(templates, 'template')} for the key {', '.join(table.key_names)} of table {table.name!r}",
             "write one template for each attribute",
         )
     made = [
@@ -342,7 +343,7 @@ def _index_key_attributes(
 ) -> tuple[KeyAttribute, ...]:
     templates = (declared,) if isinstance(declared, str) else (None,) * len(names) if declared is None else declared
     if len(templates) != len(names):
-        wrong = f"{len(templates)} templates for the key {', '.join(names)}"
+        wrong = f"{quantity(templates, 'template')} for the key {', '.join(names)}"
         raise DesignError(where, wrong, "write one template for each attribute")
     return tuple(
         _key_attribute(

@@ -432,14 +432,13 @@ class DayPart(KeyPart, msgspec.Struct, frozen=True):
 
 
 Period = Literal["year", "month", "hour", "minute"]
-_PERIOD_TEXTS: dict[
-    Period, tuple[Language, int, str]
-] = {  # its texts, their width, and what completes one to its begin
+_PERIOD_TEXTS: dict[Period, tuple[Language, int, str]] = {
     "year": (_YEAR, len("2025"), "-01-01"),
     "month": (_MONTH, len("2025-01"), "-01"),
     "hour": (_HOUR, len("2025-01-01T00"), ":00"),
     "minute": (_MINUTE, len("2025-01-01T00:00"), ""),
 }
+"""The texts of a period, their width, and what completes one to the text of its first day or minute."""
 
 
 class PeriodPart(KeyPart, msgspec.Struct, frozen=True):

@@ -15,6 +15,9 @@ from typing import Any
 from partita.design.models import Model
 
 _ATTRIBUTE_USES = ("LOAD_ATTR", "STORE_ATTR", "DELETE_ATTR")
+RULE_ERRORS = (ValueError, TypeError, KeyError, ArithmeticError)
+"""What `__post_init__` may raise to reject an entity, when it is written or read."""
+
 _SEE_ALL = frozenset({"super", "locals", "vars", "eval", "exec", "dir"})
 
 

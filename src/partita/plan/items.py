@@ -19,7 +19,7 @@ from partita.design.codegen import Env, bind, compile_function
 from partita.design.markers import AUTO, Auto
 from partita.design.migrations import Migration
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
-from partita.design.own_rules import rule_fields, values_by_rules
+from partita.design.own_rules import RULE_ERRORS, rule_fields, values_by_rules
 from partita.design.separators import HASH
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
@@ -89,7 +89,7 @@ def check_own_rules(model: Model, entity: Any) -> None:
         return
     try:
         entity.__post_init__()
-    except (ValueError, TypeError, KeyError, ArithmeticError) as error:
+    except RULE_ERRORS as error:
         raise invalid_value(error, model.name) from None
 
 
@@ -97,7 +97,7 @@ def entity_with(model: Model, values: Values) -> Any:
     """The entity with these values, or an InvalidValue where `__post_init__` rejects them."""
     try:
         return model.cls(**values)
-    except (ValueError, TypeError, KeyError, ArithmeticError) as error:
+    except RULE_ERRORS as error:
         raise invalid_value(error, model.name) from None
 
 
@@ -110,7 +110,7 @@ def derived_from_known(model: Model, known: Values) -> dict[str, Any] | None:
     """The same of some values, where `__post_init__` uses no others; None where it does."""
     try:
         found = values_by_rules(model, _as_read(model, known))
-    except (ValueError, TypeError, KeyError, ArithmeticError) as error:
+    except RULE_ERRORS as error:
         raise invalid_value(error, model.name) from None
     if found is None:
         return None

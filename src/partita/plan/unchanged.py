@@ -14,6 +14,7 @@ from partita.design.codecs import AttributeMember, UntypedCodec
 from partita.design.conditions import All, AnyOf, Condition, F, Stored
 from partita.design.markers import CountOf, SumOf, Version
 from partita.design.models import Attribute, Model
+from partita.design.own_rules import RULE_ERRORS
 from partita.design.timestamps import OTHER_FORMS, time_of, time_text
 from partita.plan.items import key_value, values_of
 
@@ -92,7 +93,7 @@ def _reads_equal_with(entity: Any, member: AttributeMember, value: Any) -> bool:
     values = {each: getattr(entity, each) for each in entity.__model__.attributes}
     try:
         other = type(entity)(**values | {member.field: value})
-    except (ValueError, TypeError, KeyError, ArithmeticError):
+    except RULE_ERRORS:
         return False  # `__post_init__` rejects it, so no such item can be read
     same = bool(getattr(other, member.field) == getattr(entity, member.field))
     return same and edited_values(other) == edited_values(entity)

@@ -16,6 +16,7 @@ import msgspec
 from partita.design.codecs import shape_of
 from partita.design.codegen import Env, bind
 from partita.design.models import EntityKeys, KeyAttribute, Model, ViewModel
+from partita.design.own_rules import RULE_ERRORS
 from partita.design.tables import Table
 from partita.dynamodb.values import Item
 from partita.errors import InvalidValue, StoredItemInvalid, place_text
@@ -23,7 +24,7 @@ from partita.plan.effects import OWNER
 from partita.plan.items import key_of, key_texts
 from partita.validation import fault_in
 
-_DECODE_ERRORS = (msgspec.DecodeError, ValueError, TypeError, KeyError, ArithmeticError)
+_DECODE_ERRORS = (msgspec.DecodeError, *RULE_ERRORS)
 
 
 class Decoder:
