@@ -71,7 +71,8 @@ def _is_slow(item: pytest.Item) -> bool:
     """Marked so, or in need of a server in another process."""
     used = set(getattr(item, "fixturenames", ()))
     parameters = getattr(item, "callspec", None)
-    chosen = {str(value) for value in parameters.params.values()} if parameters is not None else set()
+    values = parameters.params.values() if parameters is not None else ()
+    chosen = {value for value in values if isinstance(value, str)}
     return item.get_closest_marker("slow") is not None or bool(SERVERS & (used | chosen))
 
 
