@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita.design.key_parts import DescendingPart, KeyPart, NumberPart, RankedEnumPart, ShardPart, TextPart, TimePart
-from partita.design.key_templates import Ordered, PartType, Template, template
+from partita.design.key_templates import Ordered, PartType, Template, plain_pattern, template
 from partita.errors import DesignError
 
 
@@ -140,6 +140,38 @@ def test_key_parses_to_its_parts(name: str, at: datetime, bounded: int, level: L
     made = key("X#{name}#{at:desc}#{bounded}#{level:ranked}#v{price:desc}")
     parts = {"name": name, "at": at, "bounded": bounded, "level": level, "price": price}
     assert made.parse(made.format("", parts) or "") == parts
+
+
+segments = st.sampled_from(["A", "v1.0", "{name}", "u-{name}", "{other}", "({other}", "{name:fold}", "{bounded}"])
+sources = st.lists(segments, min_size=1, max_size=4).map("#".join)
+characters_of_keys = st.text(st.sampled_from("aAv1.0u-(#$ \0p"), min_size=1, max_size=12)
+
+
+@st.composite
+def key_texts(draw: st.DrawFn) -> tuple[list[Template], list[str]]:
+    """A key of one or two attributes, and texts that may be its texts."""
+    templates = [key(each) for each in draw(st.lists(sources, min_size=1, max_size=2))]
+    ids = st.text(st.sampled_from("aAu1"), min_size=1, max_size=2) | characters_of_keys
+    row = {"name": draw(ids), "other": draw(ids), "bounded": 7}
+    found = [each.format("", row) or "" for each in templates]
+    return templates, [draw(characters_of_keys) if draw(st.integers(0, 5)) == 0 else each for each in found]
+
+
+@given(key_texts())
+def test_plain_key_has_the_values_that_parsing_it_finds(example: tuple[list[Template], list[str]]) -> None:
+    templates, found = example
+    pattern = plain_pattern(templates)
+    forms = [part.form for each in templates for part in each.parts]
+    assert (pattern is not None) == all(isinstance(form, TextPart) and form.lossless for form in forms)
+    plain = None if pattern is None else pattern.fullmatch("\0".join(found))
+    parsed = [each.parse(text) for each, text in zip(templates, found, strict=True)]
+    pairs = [pair for each in parsed for pair in (each or {}).items()]
+    is_key = None not in parsed and all(dict(pairs)[name] == value for name, value in pairs)
+    if plain is not None:
+        assert is_key
+        assert plain.groupdict() == dict(pairs)
+    elif pattern is not None and is_key:
+        assert not all(value.isascii() and value.isalnum() for _, value in pairs)
 
 
 @pytest.mark.parametrize(

@@ -227,6 +227,27 @@ class Template(msgspec.Struct, frozen=True, dict=True):
         return self.separator.character.join(pieces)
 
 
+def plain_pattern(templates: Sequence[Template]) -> re.Pattern[str] | None:
+    """Matches the texts of a key, joined by a zero, whose parts are texts without escapes, as most are.
+
+    None where a part is not a text. A part that occurs twice is the same each time.
+    """
+    pieces, known = [], set()
+    for each in templates:
+        segments = []
+        for segment in each.segments:
+            text = re.escape(segment.constant)
+            if segment.form is not None:
+                if type(segment.form) is not TextPart or segment.form.fold or each.separator != templates[0].separator:
+                    return None
+                is_known = segment.field in known
+                text += f"(?P={segment.field})" if is_known else f"(?P<{segment.field}>{each.separator.plain_class}+)"
+                known.add(segment.field)
+            segments.append(text)
+        pieces.append(re.escape(each.separator.character).join(segments))
+    return re.compile("\0".join(pieces))
+
+
 def _is_time(form: KeyPart | None) -> bool:
     return isinstance(form, TimePart) or (isinstance(form, VerbatimPart) and form.kind is datetime)
 

@@ -1,6 +1,7 @@
 """The model of an entity: attributes, keys and invariants, collected from its class body and never changed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ import msgspec
 
 from partita.design.codecs import AttributeMember, Codec, OpenEnumCodec, TextCodec
 from partita.design.conditions import Condition
-from partita.design.key_templates import Ordered, PartType, Template
+from partita.design.key_templates import Ordered, PartType, Template, plain_pattern
 from partita.design.markers import (
     AUTOMATIC,
     CountOf,
@@ -116,6 +117,10 @@ class KeyAttribute(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.fields if self.template is None else self.template.required_fields
 
 
+def _nothing(_: str) -> None:
+    return None
+
+
 class EntityKeys(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The key of an entity in its table (`index` is None) or in one index; `when` makes it sparse."""
 
@@ -142,6 +147,13 @@ class EntityKeys(msgspec.Struct, frozen=True, eq=False, dict=True):
     def constant_prefixes(self) -> tuple[str, ...]:
         """The text that each attribute of the key begins with."""
         return tuple("" if each.template is None else each.template.constant_prefix for each in self.attributes)
+
+    @cached_property
+    def plain_values(self) -> Callable[[str], re.Match[str] | None]:
+        """Matches the texts of the key, joined by a zero, where that gives all values; nothing where it cannot."""
+        templates = [each.template for each in self.attributes if each.template is not None]
+        pattern = plain_pattern(templates) if len(templates) == len(self.attributes) else None
+        return _nothing if pattern is None else pattern.fullmatch
 
     @property
     def where(self) -> str:

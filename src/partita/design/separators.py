@@ -83,11 +83,16 @@ class Separator(msgspec.Struct, frozen=True, dict=True):
         return self._escaped.sub(lambda found: self._characters.get(found[1], found[0]), text)
 
     @cached_property
-    def is_plain(self) -> Callable[[str], Any]:
-        """Whether a text needs no escape, like most ids: a function."""
+    def plain_class(self) -> str:
+        """The characters that need no escape, without those beyond ASCII: for a regular expression."""
         first = chr(ord(self.escape) + 1) if self.keeps_order else "!"
         plain = (chr(code) for code in range(ord(first), ord("~") + 1) if chr(code) not in self._pair)
-        return re.compile(f"[{re.escape(''.join(plain))}]+").fullmatch
+        return f"[{re.escape(''.join(plain))}]"
+
+    @cached_property
+    def is_plain(self) -> Callable[[str], Any]:
+        """Whether a text needs no escape, like most ids: a function."""
+        return re.compile(f"{self.plain_class}+").fullmatch
 
     @cached_property
     def light_language(self) -> Language:

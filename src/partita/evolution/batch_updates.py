@@ -6,6 +6,7 @@ another condition of its WHERE does not hold. Each is billed as an UpdateItem.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 
 import msgspec
 
@@ -21,10 +22,10 @@ from partita.store.flows import Flow
 from partita.store.retries import send_idempotent
 
 BATCH = 25
-BATCHES_AT_ONCE = 4
+BATCHES_AT_ONCE = 8
 
 
-class ItemUpdate(msgspec.Struct, frozen=True):
+class ItemUpdate(msgspec.Struct, frozen=True, gc=False):
     """An update of one item that must exist, and for which the conditions must hold."""
 
     table: str
@@ -95,5 +96,6 @@ def _statement(context: StoreContext, update: ItemUpdate) -> StatementRequest | 
     return None if len(text) > STATEMENT_LENGTH else StatementRequest(statement=text, parameters=parameters)
 
 
+@lru_cache(maxsize=4096)
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

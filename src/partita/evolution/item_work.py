@@ -26,7 +26,7 @@ from partita.plan.fences import dependencies
 from partita.plan.items import GUARD, Derived, Values, derivations, key_in_item, key_parts, key_text, values_of
 from partita.plan.races import Raced
 from partita.store.adoption import with_all_members
-from partita.store.decoding import decoder_of, recogniser_of
+from partita.store.decoding import decoder_of
 
 TALLY = "partita-tally-"
 STALE_OWNER = "partita-stale-owner"  # of a guard that was read: its owner does not hold the value; never stored
@@ -45,7 +45,7 @@ class WorkKind(StrEnum):
     LEFTOVERS = "leftovers"
 
 
-class StoredEntity(msgspec.Struct, frozen=True):
+class StoredEntity(msgspec.Struct, frozen=True, gc=False):
     """An item of an entity, with the item that the entity would be stored as now."""
 
     model: Model
@@ -86,11 +86,6 @@ def is_guard(table: Table, item: Item) -> bool:
     return OWNER in item and key_text({table.pk: item[table.pk]}).startswith(GUARD)
 
 
-def model_of_item(table: Table, raw: msgspec.Raw) -> Model | None:
-    """The entity of an item by its key, or None."""
-    return recogniser_of(table).model_of(raw)
-
-
 def stored_entity(model: Model, item: Item, removed: frozenset[str] = frozenset()) -> StoredEntity:
     """An item with what its entity would be stored as; StoredItemInvalid if it cannot be read.
 
@@ -98,14 +93,15 @@ def stored_entity(model: Model, item: Item, removed: frozenset[str] = frozenset(
     """
     values = values_of(model, decoder_of(model).from_item(item))
     wanted = merged_with_unknown(model, item, values, values)
-    for name in wanted.keys() & item.keys():
-        if "M" in wanted[name] or "L" in wanted[name]:
-            wanted[name] = with_all_members(item[name], wanted[name])
-    counters = {attribute.name for attribute, _ in model.counters}
-    surplus = (counters - item.keys()) | (removed - item_names(model))
-    return StoredEntity(
-        model, item, values, {name: each for name, each in wanted.items() if name not in surplus} if surplus else wanted
-    )
+    for name, value in wanted.items():
+        if ("M" in value or "L" in value) and name in item:
+            wanted[name] = with_all_members(item[name], value)
+    for attribute, _ in model.counters:
+        if attribute.name not in item:
+            wanted.pop(attribute.name, None)
+    for name in removed - item_names(model) if removed else ():
+        wanted.pop(name, None)
+    return StoredEntity(model, item, values, wanted)
 
 
 @cache
@@ -115,7 +111,7 @@ def item_names(model: Model) -> frozenset[str]:
     return frozenset({*model.table.key_names, *(member.name for member in model.members), *derived})
 
 
-class ItemWork(msgspec.Struct, frozen=True):
+class ItemWork(msgspec.Struct, frozen=True, gc=False):
     """The work of one item: the kinds of it, the actions, and whether these write other items as well."""
 
     stored: StoredEntity
@@ -214,9 +210,17 @@ def _own_actions(
 ) -> Iterator[ItemAction]:
     model, item = stored.model, stored.item
     table, name = model.table.name, model.name
+
+    def raced(_: Item) -> Raced:
+        return Raced(name)
+
+    def unchanged(each: str) -> Clause:
+        return Clause(equals(each, item.get(each)), raced)
+
+    exists = Clause(present(model.table.pk), raced)
     if stored.is_moved:
-        seen = tuple(_unchanged(model, item, each) for each in item if each not in model.table.key_names)
-        fence = (_exists(model), *seen, _unmarked(model, item))
+        seen = tuple(unchanged(each) for each in item if each not in model.table.key_names)
+        fence = (exists, *seen, unchanged(COUNTED))
         yield ItemAction("delete", table, stored.key, name, clauses=fence, at_old_key=True)
         new_key = key_in_item(model, stored.wanted)
         free = Clause(is_free(model, now), lambda _: AlreadyExists(name, key_parts(model, stored.values)))
@@ -227,24 +231,12 @@ def _own_actions(
         steps[each] = SetAttribute(stored.wanted[each]) if each in stored.wanted else RemoveAttribute()
     steps |= {each: SetAttribute(value) for each, value in mark.items()}
     fenced = _fenced_names(model, tuple(changed), frozenset(relied_on))
-    clauses = [_exists(model), *(_unchanged(model, item, each) for each in fenced)]
+    clauses = [exists, *[unchanged(each) for each in fenced]]
     if mark:
-        clauses.append(_unmarked(model, item))
+        clauses.append(unchanged(COUNTED))
     yield ItemAction(
         "update" if steps else "check", table, stored.key, name, steps=steps, clauses=tuple(clauses), own=True
     )
-
-
-def _exists(model: Model) -> Clause:
-    return Clause(present(model.table.pk), lambda _: Raced(model.name))
-
-
-def _unchanged(model: Model, item: Item, name: str) -> Clause:
-    return Clause(equals(name, item.get(name)), lambda _: Raced(model.name))
-
-
-def _unmarked(model: Model, item: Item) -> Clause:
-    return _unchanged(model, item, COUNTED)
 
 
 @lru_cache(maxsize=4096)

@@ -17,7 +17,6 @@ from partita.evolution.item_work import (
     StoredEntity,
     is_guard,
     item_work,
-    model_of_item,
     stored_entity,
     wanted_effects,
 )
@@ -25,7 +24,7 @@ from partita.plan.design import Design
 from partita.plan.effects import OWNER, Effects
 from partita.plan.items import key_text
 from partita.store.context import StoreContext
-from partita.store.decoding import decoder_of
+from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.flows import Flow
 from partita.store.item_reads import fetch_item, fetch_items
 from partita.store.old_items import has_expired, now_seconds
@@ -54,7 +53,7 @@ def page_limit(items_per_second: float | None) -> int:
     return max(1, int(min(PAGE, items_per_second * SLICE)))
 
 
-class PageItem(msgspec.Struct, frozen=True):
+class PageItem(msgspec.Struct, frozen=True, gc=False):
     """One item of a page: its entity and what it needs, or why it cannot be judged."""
 
     table: Table
@@ -157,7 +156,7 @@ def _judged(context: StoreContext, design: Design, removed: Removed, table: Tabl
     size = len(bytes(raw))
     if is_guard(table, item):
         return PageItem(table, key, item, size, is_guard=True)
-    model = model_of_item(table, raw)
+    model = recogniser_of(table).model_of_key(key)
     if model is None:
         return PageItem(table, key, item, size)
     if has_expired(context, model, raw):

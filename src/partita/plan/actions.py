@@ -23,7 +23,7 @@ from partita.plan.predicates import evaluate
 Kind = Literal["put", "update", "delete", "check"]
 
 
-class Clause(msgspec.Struct, frozen=True):
+class Clause(msgspec.Struct, frozen=True, gc=False):
     """A condition on one stored item, and the error to raise if it is false, given the item.
 
     It is about the item before the transaction, or `after` it. It is not `own` where a write of another item requires
@@ -52,7 +52,7 @@ class Tally(msgspec.Struct, frozen=True):
     of_deleted: bool = False
 
 
-class SetAttribute(msgspec.Struct, frozen=True):
+class SetAttribute(msgspec.Struct, frozen=True, gc=False):
     value: AttributeValue
 
     @property
@@ -61,7 +61,7 @@ class SetAttribute(msgspec.Struct, frozen=True):
         return (self.value,)
 
 
-class SetIfAbsent(msgspec.Struct, frozen=True):
+class SetIfAbsent(msgspec.Struct, frozen=True, gc=False):
     """The value of an attribute where the item does not have it."""
 
     value: AttributeValue
@@ -71,7 +71,7 @@ class SetIfAbsent(msgspec.Struct, frozen=True):
         return (self.value,)
 
 
-class IncrementAttribute(msgspec.Struct, frozen=True):
+class IncrementAttribute(msgspec.Struct, frozen=True, gc=False):
     """`absent` is the value of the attribute for an older item without it."""
 
     by: str
@@ -82,7 +82,7 @@ class IncrementAttribute(msgspec.Struct, frozen=True):
         return {"N": self.absent}, {"N": self.by}
 
 
-class AppendToList(msgspec.Struct, frozen=True):
+class AppendToList(msgspec.Struct, frozen=True, gc=False):
     values: AttributeValue
 
     @property
@@ -90,7 +90,7 @@ class AppendToList(msgspec.Struct, frozen=True):
         return {"L": []}, self.values
 
 
-class AddToSet(msgspec.Struct, frozen=True):
+class AddToSet(msgspec.Struct, frozen=True, gc=False):
     values: AttributeValue
 
     @property
@@ -98,7 +98,7 @@ class AddToSet(msgspec.Struct, frozen=True):
         return (self.values,)
 
 
-class DeleteFromSet(msgspec.Struct, frozen=True):
+class DeleteFromSet(msgspec.Struct, frozen=True, gc=False):
     values: AttributeValue
 
     @property
@@ -106,7 +106,7 @@ class DeleteFromSet(msgspec.Struct, frozen=True):
         return (self.values,)
 
 
-class RemoveAttribute(msgspec.Struct, frozen=True):
+class RemoveAttribute(msgspec.Struct, frozen=True, gc=False):
     @property
     def operands(self) -> tuple[AttributeValue, ...]:
         return ()
@@ -115,7 +115,7 @@ class RemoveAttribute(msgspec.Struct, frozen=True):
 Step = SetAttribute | SetIfAbsent | IncrementAttribute | AppendToList | AddToSet | DeleteFromSet | RemoveAttribute
 
 
-class ItemAction(msgspec.Struct, frozen=True):
+class ItemAction(msgspec.Struct, frozen=True, gc=False):
     """One write of the item under `key`, or a check of its condition."""
 
     kind: Kind
@@ -146,7 +146,12 @@ def absent(name: str) -> Condition:
 
 
 def equals(name: str, value: AttributeValue | None) -> Condition:
-    return absent(name) if value is None else Comparison("=", Field((name,)), value)
+    return absent(name) if value is None else Comparison("=", _field(name), value)
+
+
+@lru_cache(maxsize=4096)
+def _field(name: str) -> Field:
+    return Field((name,))
 
 
 def alive(ttl: str, now: AttributeValue) -> Condition:

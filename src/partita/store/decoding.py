@@ -9,6 +9,7 @@ attribute is completed from its keys, those of indexes included, and decoded aga
 
 from collections.abc import Callable
 from functools import cache, partial
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -256,6 +257,9 @@ def _parsed(keys: EntityKeys, texts: tuple[str, ...], *, foreign: bool) -> dict[
     for prefix, text in zip(keys.constant_prefixes, texts, strict=True):  # most keys of others differ in it
         if not text.startswith(prefix):
             return None
+    plain = keys.plain_values("\0".join(texts))
+    if plain is not None:
+        return plain.groupdict()
     found: dict[str, Any] = {}
     for attribute, text in zip(keys.attributes, texts, strict=True):
         if attribute.template is None:
@@ -289,7 +293,7 @@ class Recogniser:
         table = models[0].table
         names = {f"x{at}": name for at, name in enumerate(table.key_names)}
         self._read = msgspec.json.Decoder(shape_of("Key", (), names)).decode
-        self._fields = tuple(names)
+        self._held = attrgetter(*names) if len(names) > 1 else lambda found: (found.x0,)
         self._models = models
         self._forms = [  # of keys, the likely ones first
             (model, keys, foreign)
@@ -302,7 +306,11 @@ class Recogniser:
     def model_of(self, raw: bytes | msgspec.Raw) -> Model | None:
         """The model whose key the item has."""
         found = self._read(raw)
-        return self._model_of(tuple((getattr(found, name).S or getattr(found, name).N or "") for name in self._fields))
+        return self._model_of(tuple([each.S or each.N or "" for each in self._held(found)]))
+
+    def model_of_key(self, key: Item) -> Model | None:
+        """The model that has such a key."""
+        return self._model_of(tuple([str(next(iter(each.values()))) for each in key.values()]))
 
     def entity_of(self, item: Item) -> Any:
         """The entity of an item that is a dict already; None for a guard, and for a key of no entity."""
@@ -313,7 +321,7 @@ class Recogniser:
         if len(key) < len(held):
             names = " and ".join(map(repr, table.key_names))
             raise InvalidValue(table.name, f"it is not an item of this table in DynamoDB JSON, with {names}")
-        model = None if OWNER in item else self._model_of(tuple(str(next(iter(each.values()))) for each in key))
+        model = None if OWNER in item else self.model_of_key(dict(zip(table.key_names, key, strict=True)))
         return None if model is None else decoder_of(model).from_item(item)
 
     def _model_of(self, texts: tuple[str, ...]) -> Model | None:
