@@ -41,7 +41,7 @@ from partita.storage.contract import Reader, Row, StorageTransaction, Write
 
 FILE_ROWS = 50_000
 FILE_BYTES = 16_000_000
-STEP_FILES = 4  # of a step
+STEP_FILES = 12  # of a step
 FIRST_ROWS, BLOCK_ROWS = 16, 1024  # of the first block, and of later ones at most
 BLOCK_BYTES = 1_000_000
 MAX_CHANGES = 2000  # in one transaction

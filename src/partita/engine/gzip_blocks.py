@@ -58,7 +58,7 @@ class GzipBlocks:
         """Adds the next block; waits for a thread that is free."""
         self._checksum = crc32(block, self._checksum)
         self._length += len(block)
-        if len(self._running) == self._count:
+        if len(self._running) == self._count + 2:
             self._collect()
         stream = self._zlib.compressobj(LEVEL, zlib.DEFLATED, _RAW)
         self._running.append((stream, self._threads.submit(stream.compress, block)))
