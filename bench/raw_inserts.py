@@ -9,8 +9,9 @@ from typing import Any
 import apsw
 
 from partita.storage import sqlite
+from partita.storage.sqlite_format import create_space
 
-Commit = list[tuple[str, bytes, int, Any]]
+Commit = list[tuple[str, bytes | int, int, Any]]
 
 
 @contextmanager
@@ -19,9 +20,9 @@ def recorded_commits() -> Iterator[list[Commit]]:
     commits: list[Commit] = [[]]
     put, end = sqlite._SqliteTransaction._put, sqlite._SqliteTransaction.write_totals
 
-    def noted(self: Any, space: str, key: bytes, row: Any) -> None:
-        commits[-1].append((space, key, row.weight, row.value))
-        put(self, space, key, row)
+    def noted(self: Any, space: str, key: bytes, stored_key: bytes | int, row: Any) -> None:
+        commits[-1].append((space, stored_key, row.weight, row.value))
+        put(self, space, key, stored_key, row)
 
     def ended(self: Any) -> None:
         commits.append([])
@@ -42,7 +43,7 @@ def seconds_to_insert(file: Path, commits: list[Commit]) -> float:
     for pragma in ("page_size = 8192", "journal_mode = WAL", "synchronous = FULL", "cache_size = -8000"):
         connection.execute(f"PRAGMA {pragma}").fetchall()
     for space in sorted({row[0] for commit in commits for row in commit}):
-        connection.execute(f'CREATE TABLE "{space}" (k BLOB PRIMARY KEY, w INTEGER NOT NULL, v NOT NULL) WITHOUT ROWID')
+        connection.execute(create_space(space))
     execute = connection.cursor().execute
     begun = time.perf_counter()
     for commit in commits:

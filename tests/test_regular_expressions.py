@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from partita.design.key_templates import PartType, plain_pattern, template
 from partita.design.separators import Separator
 from tests.timing import shortest
 
@@ -34,7 +35,8 @@ NOT_INPUT = {
     "sentence": "the sentences of validation.py, tested below",
     "f'{re.escape(separator.character)}(?![^{{}}]*}})'": "over a template of the design",
     "re.escape(self.escape) + '(.)'": "of each separator, tested below",
-    """f"[{re.escape(''.join(plain))}]+\"""": "of each separator, tested below",
+    "f'{self.plain_class}+'": "of each separator, tested below",
+    "'\\x00'.join(pieces)": "of keys, tested below",
 }
 LENGTHS = (16, 20, 25, 31, 39, 49, 61, 76, 95, 3000)  # slowly, since an exponential one would take for ever
 MAX_SECONDS = 0.01  # a quadratic one takes 4.5 million steps at the last length, about 50 ms; a linear one 1 ms
@@ -176,7 +178,15 @@ def _of_separators() -> Iterator[Expression]:
         yield Expression(f"plain text beside {character}", plain.__self__.pattern, 0, "fullmatch")
 
 
-ALL = [*expressions(), *_sentences(), *_of_separators()]
+def _of_keys() -> Iterator[Expression]:
+    types = {name: PartType(str) for name in "abc"}
+    for sources in (["U#{a}", "{b}#{c}"], ["{a}#{b}", "{a}#v{c}#{b}"], ["{a}#{b}#{c}#{a}#{b}#{c}"], ["x{a}#x{a}"]):
+        pattern = plain_pattern([template("Thing", each, types, sorts=True) for each in sources])
+        assert pattern is not None
+        yield Expression(f"keys {' '.join(sources)}", pattern.pattern, 0, "fullmatch")
+
+
+ALL = [*expressions(), *_sentences(), *_of_separators(), *_of_keys()]
 
 
 @pytest.mark.slow

@@ -365,6 +365,7 @@ def test_process_that_finds_the_export_further_on_deletes_its_own_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exports, "FILE_ROWS", 7)
+    monkeypatch.setattr(exports, "STEP_FILES", 4)
     bench = bench_with_bucket(tmp_path, str(tmp_path / "engine.db"))
     bench.table("notes", "pk:S")
     enable(bench)

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,14 @@ from partita import connect
 from partita.cli.verify import verify
 from partita.dynamodb.decode import decode_request
 from partita.dynamodb.exceptions import ConditionalCheckFailedException, InternalServerError
+from partita.engine.catalog import Catalog
+from partita.engine.change_log import read_changes
 from partita.engine.engine import Engine
 from partita.errors import ConfigurationError, CorruptRow, FileReplaced, StorageBusy, StorageClosed, StorageError
-from partita.storage.contract import Row, Write
+from partita.storage.contract import Row, Write, is_log
 from partita.storage.sqlite import SqliteStorage
+from partita.storage.sqlite_format import FORMAT
+from partita.storage.stale_log import FORMAT_BITS
 from tests.engine.tables import Bench, index, problems_of
 from tests.timing import PATIENCE
 
@@ -423,6 +427,54 @@ def test_older_file_is_upgraded(path: str, capsys: pytest.CaptureFixture[str]) -
         damage(path, f"UPDATE {engine._context.table('notes').space} SET w = w + 1")
         with pytest.raises(InternalServerError):
             engine.call(get("small"))
+
+
+def test_change_log_of_an_older_file_is_read_on(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In format 2 the keys of all spaces were bytes."""
+    new_spaces = Catalog.new_spaces
+    with monkeypatch.context() as older:
+        older.setattr(Catalog, "new_spaces", lambda self, txn, count, _="s": new_spaces(self, txn, count))
+        bench = Bench(path)
+        bench.table("notes", "pk:S", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+    bench.put("notes", pk="a")
+    bench.engine.close()
+    with closing(sqlite3.connect(path)) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        connection.execute(f"PRAGMA user_version = {version & ~FORMAT_BITS | 2}")
+    bench = Bench(path)
+    bench.put("notes", pk="b")
+    table = bench.engine._context.table("notes")
+    assert not is_log(table.record.changes)
+    found = [change.keys["pk"]["S"] for _, change in read_changes(bench.engine._context.storage, table, 0, 10)]
+    assert found == ["a", "b"]
+    assert problems_of(bench.engine) == []
+    bench.engine.close()
+    with closing(sqlite3.connect(path)) as connection:
+        (upgraded,) = connection.execute("PRAGMA user_version").fetchone()
+    assert upgraded & FORMAT_BITS == FORMAT
+
+
+@pytest.mark.parametrize("key", ["-k", "k - 1000000", "k - (1 << 40)", "k + (1 << 62)"])
+def test_changed_number_of_a_change_is_an_error(path: str, key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = Bench(path)
+    bench.table("notes", "pk:S", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+    for number in range(9):
+        bench.put("notes", pk=f"k{number}")
+    table = bench.engine._context.table("notes")
+    log = table.record.changes
+    bench.engine.close()
+    damage(path, f"UPDATE {log} SET k = {key} WHERE k = (SELECT k FROM {log} ORDER BY k LIMIT 1 OFFSET 4)")
+    bench = Bench(path)
+    with pytest.raises(CorruptRow):
+        list(read_changes(bench.engine._context.storage, table, 0, 10))
+    bench.engine.close()
+    with suppress(SystemExit):
+        verify(Path(path), repair=True)
+    assert "a damaged change is moved" in capsys.readouterr().out
+    bench = Bench(path)
+    left = [change.keys["pk"]["S"] for _, change in read_changes(bench.engine._context.storage, table, 0, 10)]
+    assert left == [f"k{number}" for number in range(9) if number != 4]
+    bench.engine.close()
 
 
 def test_older_file_in_use_is_not_upgraded(path: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -497,7 +497,7 @@ def test_damaged_history_fails_the_restore_and_its_table_can_be_deleted(filed: B
         filed.put("notes", pk="a", v=number)
     changes = stored(filed).record.changes
     writer = filed.engine._context.storage._writer.apsw  # type: ignore[attr-defined]
-    newest = last_number(filed.engine._context.storage, stored(filed)).to_bytes(8, "big")
+    newest = last_number(filed.engine._context.storage, stored(filed))
     writer.execute(f'UPDATE "{changes}" SET v = zeroblob(length(v)) WHERE k = ?', (newest,))
     begin(filed, "copy", start)
     filed.settle()

@@ -273,24 +273,23 @@ def test_snapshot_of_another_thread_has_all_of_a_transaction_or_nothing(storage:
 
 
 Steps = list[tuple[bytes, bytes | None]]
-steps = st.lists(
-    st.tuples(
-        st.binary(max_size=3),
-        st.one_of(
-            st.none(), st.binary(max_size=5), st.integers(MAX_INLINE - 3, MAX_INLINE + 3).map(lambda size: b"x" * size)
-        ),
-    ),
-    max_size=30,
+numbers = st.one_of(st.integers(0, 300), st.sampled_from([2**32, 2**56 - 1, 2**56, 2**63 - 2]))
+row_keys = {"s": st.binary(max_size=3), "log1": numbers.map(lambda number: number.to_bytes(8, "big"))}
+endings = st.one_of(
+    st.none(), st.binary(max_size=5), st.integers(MAX_INLINE - 3, MAX_INLINE + 3).map(lambda size: b"x" * size)
 )
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
-@given(groups=st.lists(st.tuples(steps, st.booleans()), max_size=6))
+@given(data=st.data())
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("space", row_keys)
 def test_storage_equals_a_sorted_dictionary(
-    kind: str, groups: list[tuple[Steps, bool]], tmp_path_factory: pytest.TempPathFactory
+    kind: str, space: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Each group is one transaction; some are rolled back."""
+    steps = st.lists(st.tuples(row_keys[space], endings), max_size=30)
+    groups = data.draw(st.lists(st.tuples(steps, st.booleans()), max_size=6))
     model: dict[bytes, bytes] = {}
     storage: Storage = (
         MemoryStorage()
@@ -299,28 +298,36 @@ def test_storage_equals_a_sorted_dictionary(
     )
     try:
         with storage.transaction() as txn:
-            txn.create_space("s")
+            txn.create_space(space)
         for group, gives_up in groups:
-            model = _run(storage, model, group, gives_up)
+            model = _run(storage, space, model, group, gives_up)
             expected = [(key, len(model[key]), model[key]) for key in sorted(model)]
-            assert list(storage.range("s", b"", None)) == expected
-            assert list(storage.range("s", b"", None, reverse=True)) == expected[::-1]
+            assert list(storage.range(space, b"", None)) == expected
+            assert list(storage.range(space, b"", None, reverse=True)) == expected[::-1]
+            bounds = st.one_of(row_keys[space], row_keys[space].map(lambda key: key + b"\0"), st.binary(max_size=2))
+            low, high = data.draw(bounds), data.draw(bounds)
+            between = [row for row in expected if low <= row[0] < high]
+            assert list(storage.range(space, low, high)) == between
+            assert list(storage.range(space, low, high, reverse=True)) == between[::-1]
             for size in (1, 3, 1000):
-                batches = list(storage.batches("s", b"", None, expected=size))
+                batches = list(storage.batches(space, b"", None, expected=size))
                 assert [row for batch in batches for row in batch.rows()] == expected
                 assert not batches or len(batches[0].keys) <= size
-            assert storage.totals("s") == Totals(len(model), sum(map(len, model.values())))
+            key = data.draw(row_keys[space])
+            assert storage.get(space, key) == (Row(len(model[key]), model[key]) if key in model else None)
+            assert storage.last_key(space) == max(model, default=None)
+            assert storage.totals(space) == Totals(len(model), sum(map(len, model.values())))
     finally:
         storage.close()
 
 
-def _run(storage: Storage, model: dict[bytes, bytes], group: Steps, gives_up: bool) -> dict[bytes, bytes]:
+def _run(storage: Storage, space: str, model: dict[bytes, bytes], group: Steps, gives_up: bool) -> dict[bytes, bytes]:
     after = dict(model)
     try:
         with storage.transaction() as txn:
             for key, ending in group:
                 value = None if ending is None else key + b"=" + ending  # a value decides its key, as an item does
-                txn.apply([write(txn, "s", key, value)])
+                txn.apply([write(txn, space, key, value)])
                 if value is None:
                     after.pop(key, None)
                 else:

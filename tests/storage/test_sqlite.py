@@ -25,6 +25,7 @@ from partita.storage import sqlite_connection
 from partita.storage.contract import Row, Totals, Write
 from partita.storage.sqlite import SqliteStorage
 from partita.storage.sqlite_connection import SqliteConnection
+from partita.storage.sqlite_format import FORMAT
 from tests.timing import PATIENCE
 
 
@@ -205,7 +206,7 @@ def test_file_of_a_later_version_is_rejected(storage: SqliteStorage, path: str) 
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    assert error_message(path) == f"{path}: has format 99, of another version of Partita; this one has 2"
+    assert error_message(path) == f"{path}: has format 99, of another version of Partita; this one has {FORMAT}"
 
 
 def test_missing_folder_is_reported(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from partita.errors import ConfigurationError
 from partita.storage import checkpoints
 from partita.storage.contract import Row, Write
 from partita.storage.sqlite import ReadOnlySqliteStorage, SqliteStorage
+from partita.storage.sqlite_format import FORMAT
 from partita.storage.stale_log import FORMAT_BITS, is_missing, is_stale, next_version
 
 
@@ -153,7 +154,7 @@ def test_file_without_a_stamp_gets_one(tmp_path: Path) -> None:
         version = connection.pragma("user_version")
     assert isinstance(version, int)
     assert version > FORMAT_BITS
-    assert version & FORMAT_BITS == 2
+    assert version & FORMAT_BITS == FORMAT
 
 
 def test_stamps_begin_again_after_the_last_one() -> None:

@@ -163,12 +163,12 @@ class Catalog:
         )
         self.refresh(txn)
 
-    def new_spaces(self, txn: StorageTransaction, count: int) -> list[str]:
-        """Reserves names of spaces that have never been used."""
+    def new_spaces(self, txn: StorageTransaction, count: int, kind: str = "s") -> list[str]:
+        """Reserves names of spaces that have never been used; of the kind `log` for keys that are numbers."""
         state = _state(txn)
         after = Row(0, _encode(_State(state.version, state.spaces + count)))
         txn.apply([Write(SPACE, _STATE, Row(0, b""), after)])
-        return [f"s{number}" for number in range(state.spaces + 1, state.spaces + count + 1)]
+        return [f"{kind}{number}" for number in range(state.spaces + 1, state.spaces + count + 1)]
 
 
 def stored_tables(reader: Reader) -> list[StoredTable]:

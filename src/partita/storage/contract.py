@@ -9,6 +9,9 @@ weight, a number that the storage adds up. Nothing here depends on DynamoDB.
     with storage.snapshot() as view: ...        several reads of one state
     with storage.transaction() as txn: ...      reads and writes, all or nothing, one writer at a time
 
+A space whose name begins with `log` is for records in the order of their numbers: its keys are numbers of eight bytes,
+below 2**63 - 1. A storage may keep such a space in a way in which rows are added at its end faster.
+
 Readers never wait for a writer. A reader of a space that another process has dropped gets `SpaceMissing`. Names of
 dropped spaces are never used again, which makes a cached catalogue safe (`engine.catalog`).
 """
@@ -23,6 +26,11 @@ class Row(NamedTuple):
 
     weight: int
     value: bytes
+
+
+def is_log(space: str) -> bool:
+    """Whether the keys of a space are numbers."""
+    return space.startswith("log")
 
 
 class RowBatch:

@@ -39,7 +39,8 @@ from partita.storage.commit_watch import CommitWatch
 from partita.storage.contract import DamagedRow, Reader, Row, RowBatch, Totals, Write
 from partita.storage.free_lock import FreeLock
 from partita.storage.sqlite_connection import Durability, SqliteConnection
-from partita.storage.sqlite_format import CREATE_SPACE, check_existing_file, initialize, open_read_only, stamp
+from partita.storage.sqlite_format import check_existing_file, create_space, initialize, open_read_only, stamp
+from partita.storage.sqlite_keys import key_to
 from partita.storage.sqlite_repair import repair_rows
 
 MAP_FROM = sqlite_connection.READ_CACHE_KB * 1000  # bytes of a file that readers map, since no cache holds it
@@ -391,6 +392,7 @@ class _SqliteTransaction:
     def apply(self, writes: Iterable[Write]) -> None:
         self.is_changed = True
         for space, key, before, after in writes:
+            stored_key = key_to(space, key)
             if space in self._last_keys:
                 self._follow_last_key(space, key, is_put=after is not None)
             moved = self._moved.setdefault(space, [0, 0])
@@ -398,24 +400,24 @@ class _SqliteTransaction:
                 moved[0] -= 1
                 moved[1] -= before[0]
                 if len(key) + len(before[1]) > MAX_INLINE:
-                    self._execute(f'DELETE FROM large WHERE id = (SELECT v FROM "{space}" WHERE k = ?)', (key,))
+                    self._execute(f'DELETE FROM large WHERE id = (SELECT v FROM "{space}" WHERE k = ?)', (stored_key,))
             if after is None:
-                self._execute(f'DELETE FROM "{space}" WHERE k = ?', (key,))
+                self._execute(f'DELETE FROM "{space}" WHERE k = ?', (stored_key,))
                 continue
             moved[0] += 1
             moved[1] += after[0]
-            self._put(space, key, after)
+            self._put(space, key, stored_key, after)
 
-    def _put(self, space: str, key: bytes, row: Row) -> None:
+    def _put(self, space: str, key: bytes, stored_key: bytes | int, row: Row) -> None:
         weight, value = row
         stored: Any = value
         if len(key) + len(value) > MAX_INLINE:
             stored = self._execute("INSERT INTO large (v) VALUES (?) RETURNING id", (value,)).fetchall()[0][0]
-        self._execute(_upsert(space), (key, weight, stored, row_checksum(key, weight, value)))
+        self._execute(_upsert(space), (stored_key, weight, stored, row_checksum(key, weight, value)))
 
     def create_space(self, space: str) -> None:
         self.is_changed = True
-        self._execute(CREATE_SPACE.format(space))
+        self._execute(create_space(space))
         self._execute("INSERT INTO spaces (name, n, w) VALUES (?, 0, 0)", (space,))
 
     def drop_space(self, space: str) -> None:

@@ -13,7 +13,8 @@ import apsw
 from partita.crc import crc32, short_crc32
 from partita.errors import CorruptRow, SpaceMissing, StorageClosed, StorageError
 from partita.storage.checksums import CHECKSUMS, KEY_SHIFT, VALUE_BITS, row_checksum
-from partita.storage.contract import Row, RowBatch, Totals
+from partita.storage.contract import Row, RowBatch, Totals, is_log
+from partita.storage.sqlite_keys import bound_to, key_from, key_to
 from partita.storage.verified_batches import BatchRequest, VerifiedBatches
 
 if TYPE_CHECKING:
@@ -115,8 +116,8 @@ class SqliteConnection:
 
     def _getter(self) -> Callable[[str, bytes], Row | None]:
         """The read of one row, as a function of local names: it is the most frequent of all."""
-        execute, column, is_writer, new = self.execute, self._checksum, self._is_writer, tuple.__new__
-        statements = _GetStatements(column)
+        execute, is_writer, new = self.execute, self._is_writer, tuple.__new__
+        statements = self._get_statements = _GetStatements(self._checksum)
         connection: SqliteConnection = proxy(
             self
         )  # a thread's connection is closed when the thread ends, so nothing refers to it here
@@ -126,6 +127,8 @@ class SqliteConnection:
                 found: Any = execute(statements[space], (key,)).get
             except _FAILED as error:
                 raise connection.storage_error(error, space) from None
+            if found is None and is_log(space):
+                found = connection._get_from_log(space, key)
             if found is None:
                 if not is_writer:  # most writes are of new rows
                     connection.check_missing(space, key)
@@ -166,7 +169,7 @@ class SqliteConnection:
         if self._checksum != "c":
             return
         try:
-            beside: Any = self.execute(statement, (first, last)).fetchall()
+            beside: Any = self.execute(statement, (bound_to(space, first), bound_to(space, last))).fetchall()
         except UnicodeDecodeError:
             self._report(space, b"")
             return
@@ -174,15 +177,22 @@ class SqliteConnection:
             raise self.storage_error(error, space) from None
         self._check_mapping()
         for found, checksum in beside:
-            if not _is_intact(found, checksum):
-                self._report(space, found)
+            key = key_from(space, found)
+            if not _is_intact(key, checksum):
+                self._report(space, key)
+
+    def _get_from_log(self, space: str, key: bytes) -> Any:
+        try:
+            return self.execute(self._get_statements[space], (key_to(space, key),)).get
+        except _FAILED as error:
+            raise self.storage_error(error, space) from None
 
     def _get_large(self, space: str, key: bytes) -> Row | None:
         """Reads both tables in one statement, and so in one state."""
         checksum = self._checksum.replace("s.v", "l.v")
         sql = f'SELECT s.w, l.v, {checksum} FROM "{space}" s LEFT JOIN large l ON l.id = s.v WHERE s.k = ?'
         try:
-            found = self.apsw.execute(sql, (key,)).fetchall()
+            found = self.apsw.execute(sql, (key_to(space, key),)).fetchall()
         except _FAILED as error:
             raise self.storage_error(error, space) from None
         self._check_mapping()
@@ -195,7 +205,7 @@ class SqliteConnection:
     def _is_inline(self, space: str, key: bytes) -> bool:
         """Whether the value has become a small one since it was read as a large one."""
         try:
-            found: Any = self.apsw.execute(f'SELECT typeof(v) FROM "{space}" WHERE k = ?', (key,)).get
+            found: Any = self.apsw.execute(f'SELECT typeof(v) FROM "{space}" WHERE k = ?', (key_to(space, key),)).get
         except _FAILED as error:
             raise self.storage_error(error, space) from None
         return bool(found == "blob")
@@ -324,15 +334,18 @@ class SqliteConnection:
     ) -> tuple[str, tuple[Any, ...]]:
         """The statement that reads a range, and its parameters."""
         direction = "DESC" if reverse else "ASC"
+        first = bound_to(space, low)
         if high is None:
-            return f'SELECT {columns} FROM "{space}" s WHERE k >= ? ORDER BY k {direction} LIMIT ?', (low, size)
+            return f'SELECT {columns} FROM "{space}" s WHERE k >= ? ORDER BY k {direction} LIMIT ?', (first, size)
         bounds = f"k >= ? AND k < ? ORDER BY k {direction} LIMIT ?"
-        return f'SELECT {columns} FROM "{space}" s WHERE {bounds}', (low, high, size)
+        return f'SELECT {columns} FROM "{space}" s WHERE {bounds}', (first, bound_to(space, high), size)
 
     def _checked_batch(self, space: str, rows: list[Any]) -> RowBatch:
         """The rows, once their checksums are right; without those that cannot be rows where damage is collected."""
         if not rows:
             return RowBatch([], [], [])
+        if is_log(space):
+            rows = [(key_from(space, key), *others) for key, *others in rows]
         keys, weights, values, checksums = map(list, zip(*rows, strict=True))
         try:  # the sum of all checksums, with few steps of Python for each row
             of_keys = sum(map(short_crc32, keys)) << KEY_SHIFT
@@ -376,7 +389,7 @@ class SqliteConnection:
         self._check_mapping()
         if found is None:
             return None
-        key, checksum = found
+        key, checksum = key_from(space, found[0]), found[1]
         if self._checksum == "c" and not _is_intact(key, checksum):
             self._report(space, key)
         return key  # type: ignore[no-any-return]

@@ -3,8 +3,10 @@
     spaces  (name, n, w)   the number of rows of each space, and the sum of their weights
     large   (id, v)        values that would overflow a page
     s1 ...  (k, w, v, c)   the rows of a space: key, weight, value or its number in `large`, checksum
+    log2    (k, w, v, c)   the same, of a space whose keys are numbers: SQLite appends to such a table faster
 
-Format 1 had no checksums. The version number of SQLite's header is the format and a stamp (`stale_log`).
+Format 1 had no checksums, format 2 no numbers as keys. The version number of SQLite's header is the format and a stamp
+(`stale_log`).
 """
 
 from contextlib import closing
@@ -14,16 +16,20 @@ from typing import Any
 import apsw
 
 from partita.errors import ConfigurationError, StorageBusy
+from partita.storage.contract import is_log
 from partita.storage.sqlite_connection import BUSY_SECONDS, SqliteConnection, define_checksum
 from partita.storage.stale_log import FORMAT_BITS, is_missing, is_stale, next_version
 
 APPLICATION_ID = 0x50415254  # "PART"
-FORMAT = 2
+FORMAT = 3
 _OLDEST = 1
 
-CREATE_SPACE = (
-    'CREATE TABLE "{}" (k BLOB PRIMARY KEY, w INTEGER NOT NULL, v NOT NULL, c INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID'
-)
+
+def create_space(space: str) -> str:
+    """The statement that creates the table of a space."""
+    key, clustering = ("INTEGER", "") if is_log(space) else ("BLOB", " WITHOUT ROWID")
+    columns = f"k {key} PRIMARY KEY, w INTEGER NOT NULL, v NOT NULL, c INTEGER NOT NULL DEFAULT 0"
+    return f'CREATE TABLE "{space}" ({columns}){clustering}'
 
 
 def check_existing_file(path: str) -> None:
@@ -89,7 +95,7 @@ def initialize(connection: SqliteConnection) -> None:
 
 
 def _upgrade(path: str) -> None:
-    """Adds the checksums, in one transaction; no other process may have the file open, since it would write none."""
+    """Gives a file today's format, in one transaction; no other process may have it open, of an older version."""
     with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
         define_checksum(connection)
@@ -101,7 +107,8 @@ def _upgrade(path: str) -> None:
         with connection:
             if format_of(connection, path) == _OLDEST:
                 _add_checksums(connection)
-                connection.pragma("user_version", FORMAT)
+            version: Any = connection.pragma("user_version")
+            connection.pragma("user_version", version & ~FORMAT_BITS | FORMAT)
         connection.execute("COMMIT")
 
 

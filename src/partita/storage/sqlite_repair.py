@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from partita.storage.checksums import VALUE_BITS, row_checksum
 from partita.storage.contract import DamagedRow
 from partita.storage.sqlite_connection import SqliteConnection, checksum_of_any
-from partita.storage.sqlite_format import CREATE_SPACE
+from partita.storage.sqlite_format import create_space
+from partita.storage.sqlite_keys import key_from, key_to
 
 KeyOf = Callable[[bytes], bytes | None]
 
@@ -44,7 +45,7 @@ def repair_rows(connection: SqliteConnection, space: str, key_of: KeyOf) -> list
     if not damaged:
         return []
     fresh = f"{space} repaired"
-    connection.execute(CREATE_SPACE.format(fresh))
+    connection.execute(create_space(fresh))
     for row in _stored_rows(connection, space):
         if row.is_intact:
             _insert(connection, fresh, row.columns)
@@ -61,8 +62,8 @@ def _stored_rows(connection: SqliteConnection, space: str) -> Iterator[_StoredRo
     columns = ", ".join(f"iif(typeof({each}) = 'text', CAST({each} AS BLOB), {each})" for each in _COLUMNS)
     has_text = " OR ".join(f"typeof({each}) = 'text'" for each in _COLUMNS)
     rows: Any = connection.apsw.execute(f'SELECT {columns}, {has_text} FROM "{space}" s')
-    for *found, value, is_text in rows:
-        yield _StoredRow(tuple(found), value, bool(is_text))
+    for key, *others, value, is_text in rows:
+        yield _StoredRow((key_from(space, key), *others), value, bool(is_text))
 
 
 def _restore(
@@ -83,5 +84,6 @@ def _restore(
 
 def _insert(connection: SqliteConnection, space: str, columns: tuple[Any, ...]) -> bool:
     """Inserts a row; false where there is one with its key."""
+    key, *others = columns
     sql = f'INSERT OR IGNORE INTO "{space}" (k, w, v, c) VALUES (?, ?, ?, ?) RETURNING 1'
-    return bool(connection.execute(sql, columns).fetchall())
+    return bool(connection.execute(sql, (key_to(space, key), *others)).fetchall())

@@ -81,7 +81,8 @@ def new_record(context: EngineContext, txn: StorageTransaction, request: CreateT
     """The record of a table that is created now, with spaces of its own."""
     local, shared = request.local_secondary_indexes or [], request.global_secondary_indexes or []
     vectors = request.vector_indexes or []
-    spaces = iter(context.write_catalog.new_spaces(txn, 2 + len(local) + len(shared) + 2 * len(vectors)))
+    spaces = iter(context.write_catalog.new_spaces(txn, 1 + len(local) + len(shared) + 2 * len(vectors)))
+    (log,) = context.write_catalog.new_spaces(txn, 1, "log")
     now = context.clock()
     stream = request.stream_specification
     sse = request.sse_specification
@@ -92,7 +93,7 @@ def new_record(context: EngineContext, txn: StorageTransaction, request: CreateT
         attributes=request.attribute_definitions or [],
         key_schema=request.key_schema or [],
         space=next(spaces),
-        changes=next(spaces),
+        changes=log,
         indexes=[
             index_record(index, is_global, next(spaces))
             for index, is_global in [(each, False) for each in local] + [(each, True) for each in shared]

@@ -116,14 +116,15 @@ def create_target(
     """Creates the table of a restore, with the settings of its source and the overrides of the request."""
     record = _with_overrides(request, source)
     vectors = record.vector_indexes
-    spaces = iter(context.write_catalog.new_spaces(txn, 2 + len(record.indexes) + 2 * len(vectors)))
+    spaces = iter(context.write_catalog.new_spaces(txn, 1 + len(record.indexes) + 2 * len(vectors)))
+    (log,) = context.write_catalog.new_spaces(txn, 1, "log")
     record = replace(
         record,
         name=request.target_table_name or "",
         id=new_table_id(),
         created=context.clock(),
         space=next(spaces),
-        changes=next(spaces),
+        changes=log,
         indexes=[replace(each, space=next(spaces), status="ACTIVE", backfilled_to=START) for each in record.indexes],
         vector_indexes=[
             replace(each, space=next(spaces), log=next(spaces), status="ACTIVE", backfilled_to=None) for each in vectors
