@@ -64,7 +64,7 @@ def test_thread_copies_most_of_the_log_and_a_commit_the_rest(tmp_path: Path, mon
     assert 0 < by_thread < pages
     assert all_copied == all_pages > pages
     _written(storage, 1, 400)
-    assert storage._checkpointer._last_pages < 20, "the log has restarted"
+    assert storage._checkpointer.pages < 20, "the log has restarted"
     assert len(copied) == 2
     storage.close()
 

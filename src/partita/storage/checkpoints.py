@@ -29,7 +29,7 @@ class Checkpointer:
         self._is_idle.set()
         self._is_stopping = False
         self._has_copied = False
-        self._last_pages = 0
+        self.pages = 0  # of the log, after the last commit
         self._from = CHECKPOINT_PAGES
         self._thread: threading.Thread | None = None
         self.begins_log = True
@@ -37,9 +37,9 @@ class Checkpointer:
 
     def after_commit(self, connection: apsw.Connection, database: str, pages: int) -> int:
         """SQLite calls this after each commit, with the length of the log."""
-        if pages < self._last_pages:  # it has restarted
+        if pages < self.pages:  # it has restarted
             self._from, self._has_copied = CHECKPOINT_PAGES, False
-        self._last_pages = pages
+        self.pages = pages
         self.begins_log = False
         is_long = pages >= self._from
         if self._has_copied or (is_long and pages >= MAX_PAGES):

@@ -38,6 +38,7 @@ from partita.storage.checksums import row_checksum
 from partita.storage.commit_watch import CommitWatch
 from partita.storage.contract import DamagedRow, Reader, Row, RowBatch, Totals, Write
 from partita.storage.free_lock import FreeLock
+from partita.storage.log_room import LogRoom, bytes_of_log
 from partita.storage.sqlite_connection import Durability, SqliteConnection
 from partita.storage.sqlite_format import check_existing_file, create_space, initialize, open_read_only, stamp
 from partita.storage.sqlite_keys import key_to
@@ -49,7 +50,6 @@ MAX_INLINE = 1900  # bytes of key and value; more would overflow a page of 8 KB
 
 _BESIDE = ("-wal", "-shm")
 _ATTEMPTS = 5
-_LOG_HEADER, _FRAME_HEADER = 32, 24  # bytes (sqlite.org/fileformat2.html)
 
 
 class SqliteStorage:
@@ -69,10 +69,13 @@ class SqliteStorage:
         self._is_inherited = False
         self._checkpointer = Checkpointer(self._file)
         _check_not_inherited(self._file)
-        self._writer: SqliteConnection | None = self._open_writer(is_first=True)
+        writer = self._open_writer(is_first=True)
+        self._writer: SqliteConnection | None = writer
         self._identity = _identity(self._file)
         self._check_identity()
         self._beside = self._files_beside()
+        self._page_size: Any = writer.apsw.pragma("page_size")
+        self._room = LogRoom(f"{self._file}-wal", self._page_size)
         after_fork.register(self)
 
     def _open_writer(self, *, is_first: bool = False) -> SqliteConnection:
@@ -185,6 +188,8 @@ class SqliteStorage:
                 self._begin(writer, wait)
                 if self._checkpointer.begins_log:
                     stamp(writer.apsw)
+                elif self._durability == "power" and self._beside[0] is not None:
+                    self._room.ensure(self._beside[0], self._checkpointer.pages)
                 yield transaction
                 transaction.write_totals()
                 transaction.is_committing = True
@@ -223,9 +228,8 @@ class SqliteStorage:
         """Whether a log that became shorter still has all frames that its index names, so that SQLite shortened it."""
         for _ in range(_ATTEMPTS):  # other processes write to it
             frames, _ = writer.apsw.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)  # counts, and copies nothing
-            page: Any = writer.apsw.pragma("page_size")
             found = _identity_and_size(self._file + "-wal")
-            if found and found[2] >= (_LOG_HEADER + frames * (_FRAME_HEADER + page) if frames else 0):
+            if found and found[2] >= bytes_of_log(frames, self._page_size):
                 return True
         return False
 
