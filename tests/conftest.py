@@ -61,8 +61,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = [item for item in items if _is_slow(item)]  # always, so that a failure here is noticed
     if config.getoption("--fast"):
-        left_out = [item for item in items if _is_slow(item)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
 
