@@ -79,10 +79,11 @@ def writes_for(
     if before is None and after is None:
         return [], usage
     writes = [Write(table.space, storage_key, before.row if before else None, after.row if after else None)]
-    for index in table.indexes.values():
-        for write, units in index_writes(index, storage_key, before, after):
-            writes.append(write)
-            usage.add_index(index.name, units)
+    if table.indexes and (_has_index_keys(table, after) or _has_index_keys(table, before)):
+        for index in table.indexes.values():
+            for write, units in index_writes(index, storage_key, before, after):
+                writes.append(write)
+                usage.add_index(index.name, units)
     if table.vector_indexes:
         writes.extend(_vector_writes(reader, table, storage_key, before, after, offset, usage))
     if table.record.ttl_space is not None:
@@ -96,6 +97,11 @@ def writes_for(
     if table.snapshots:
         writes.extend(saving_writes(reader, table, storage_key, before.row if before else None))
     return writes, usage
+
+
+def _has_index_keys(table: StoredTable, item: ItemVersion | None) -> bool:
+    """Whether an item may be in an index: most items of a table with sparse indexes are in none."""
+    return item is not None and not item.item.keys().isdisjoint(table.index_key_names)
 
 
 def derived_writes(table: StoredTable, storage_key: bytes, item: ItemVersion) -> Iterator[Write]:
