@@ -163,6 +163,14 @@ def test_old_value_decides_where_an_earlier_program_has_written_it(db: Store) ->
     assert (found.nickname, found.price_cents) == ("late", 200)
 
 
+@pytest.mark.parametrize("form", ["nickname", "price_cents", "images"])
+def test_null_beside_the_old_form_is_none(db: Store, form: str) -> None:
+    old = {"nick": {"S": "Ann"}, "price": {"S": "1.50"}, "avatar_url": {"S": "u"}}
+    store_old(db, "a", **old, **{form: {"NULL": True}})
+    found = db.one(person("a"))
+    assert (found.nickname, found.price_cents, found.images) == ("Ann", 150, {"avatar": Image("u")})
+
+
 def test_index_keys_follow_the_value_of_either_form(db: Store) -> None:
     store_old(db, "a", nick={"S": "Ann"}, price={"S": "1.50"})
     with db.change(person("a")) as draft:

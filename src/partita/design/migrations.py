@@ -67,8 +67,7 @@ class Migration(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def upgraded(self, item: Item) -> Item:
         """The item as it would be stored with the new attribute."""
-        old, new = item.get(self.old.name), item.get(self.new.name)
-        old = None if old is not None and "NULL" in old else old
+        old, new = _present(item.get(self.old.name)), _present(item.get(self.new.name))
         if old is not None and not self._decides(new, old):
             around = None if new is None else self._read_new(new)
             made = self.new_value(self._read_old(old), around if self.marker.member is not None else None)
@@ -82,7 +81,7 @@ class Migration(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def _decides(self, new: AttributeValue | None, old: AttributeValue) -> bool:
         """Whether the stored new value is the attribute's, though the item has the old one too."""
-        if new is None or "NULL" in new:
+        if new is None:
             return False
         if self.prefers_new:
             return self._part(self._read_new(new)) is not None
@@ -100,6 +99,11 @@ class Migration(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def _read_new(self) -> Callable[[AttributeValue], Any]:
         return _reader(self.new)
+
+
+def _present(value: AttributeValue | None) -> AttributeValue | None:
+    """A stored value; a null is none."""
+    return None if value is None or "NULL" in value else value
 
 
 def _reader(member: AttributeMember) -> Callable[[AttributeValue], Any]:
