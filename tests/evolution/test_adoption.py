@@ -1,8 +1,10 @@
 """Rows of other code: adopting them and applying the design to them give the same data."""
 
+from decimal import Decimal
 from typing import Annotated, Any
 
 import msgspec
+import pytest
 
 from partita import CountOf, Entity, F, Index, Item, Keys, Store, Table, Unique, connect, pattern, prove
 from partita.dynamodb.requests import PutItem, Scan
@@ -70,3 +72,25 @@ def test_applying_a_design_to_rows_of_others_is_their_adoption() -> None:
         assert _stored(applied) == _stored(adopted)
         assert applied.one(customer("ann")).open_orders == 3
         assert not plan_migration(applied).steps
+
+
+@pytest.mark.parametrize("number", ["0.000000001", "-1E-130", "1E+125", "1.50"])
+def test_item_under_a_number_in_another_form_is_not_moved(number: str) -> None:
+    weights = Table("weights", "PK", "weight")
+
+    class Weight(Entity, table=weights):
+        PK: str
+        weight: Decimal
+        note: str = "-"
+
+    weights_design = prove("weights", weights)
+    with connect("memory:") as backend:
+        db = Store(backend, weights_design)
+        db.create_tables()
+        backend.call(PutItem(table_name="weights", item={"PK": {"S": "a"}, "weight": {"N": number}}))
+        assert [step.action for step in plan_migration(db).steps] == ["convert or fill in Weight.note"]
+        assert db.adopt().rewritten == 1
+        backend.call(PutItem(table_name="weights", item={"PK": {"S": "a"}, "weight": {"N": number}}))
+        apply_design(db)
+        assert list(db.scan(Weight)) == [Weight(PK="a", weight=Decimal(number))]
+        assert not plan_migration(db).has_work

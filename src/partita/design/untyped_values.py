@@ -23,8 +23,10 @@ _NATIVE = (bytes, datetime, date, Decimal, UUID)
 def number_text(value: Any) -> str:
     """The text of a number for DynamoDB; a ValueError where DynamoDB cannot store it.
 
-    >>> number_text(Decimal("1.50"))
-    '1.50'
+    It has no exponent, as in what DynamoDB returns: a key that was read is compared with one that is made.
+
+    >>> number_text(Decimal("1.50")), number_text(Decimal("1E-9"))
+    ('1.50', '0.000000001')
     """
     if type(value) is int and -_EASY < value < _EASY:
         return str(value)
@@ -38,7 +40,8 @@ def number_text(value: Any) -> str:
         raise ValueError(f"{value} has more than the {limits.NUMBER_DIGITS} digits that DynamoDB stores")
     if number and not limits.NUMBER_MIN_EXPONENT <= number.adjusted() <= limits.NUMBER_MAX_EXPONENT:
         raise ValueError(f"{value} is larger or smaller than the numbers that DynamoDB stores")
-    return str(number)
+    text = str(number)
+    return f"{number:f}" if "E" in text else text
 
 
 def normalized_decimal(value: Decimal) -> Decimal:
