@@ -10,7 +10,8 @@ from partita import DesignMismatch, Store, connect
 from partita.dynamodb.exceptions import UnlistedError
 from partita.dynamodb.operations import ITEM_WRITES
 from partita.dynamodb.requests import DeleteTable
-from partita.evolution.apply import apply_design
+from partita.evolution.apply import Progress, apply_design, roll_back
+from partita.evolution.migration_plan import plan_migration
 from partita.store.design_records import table as record_table
 from partita.store.design_watch import CHECK_EVERY, DesignWatch, own_design
 from tests.evolution.shop import Shop, first, second
@@ -77,6 +78,30 @@ def test_first_application_waits_for_programs_that_are_not_recorded_also_after_a
         for _ in range(2):
             apply_design(Store(backend, new.design, sleep=waits.append))
     assert waits == [CHECK_EVERY.total_seconds() * 1.2] * 2
+
+
+@pytest.mark.parametrize("state", ["building", "backfilling"])
+def test_first_application_that_is_rolled_back_leaves_data_without_a_recorded_design(file: Path, state: str) -> None:
+    old, new = first(), second()
+    stored_by_others(file, old)
+
+    def interrupted(at: Progress) -> None:
+        if state == "building" or at.phase == "verifying":
+            raise KeyboardInterrupt
+
+    with connect(file, durability="process") as backend:
+        db = Store(backend, new.design, sleep=lambda _: None)
+        with pytest.raises(KeyboardInterrupt):
+            apply_design(db, progress=interrupted)
+        assert roll_back(db)
+        assert not roll_back(db)
+        assert not plan_migration(db).is_recorded
+    with connect(file, old.design) as store:
+        store.create(old.order(customer_id="c1", order_id="late"))
+    with connect(file, durability="process") as backend:
+        apply_design(Store(backend, new.design, sleep=lambda _: None))
+    with connect(file, new.design) as store:
+        assert len(list(store(new.by_status("OPEN")))) == 4
 
 
 def test_tables_that_an_application_creates_have_no_earlier_programs() -> None:

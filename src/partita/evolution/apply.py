@@ -102,7 +102,7 @@ def count_again(db: Store, counters: list[str], items_per_second: float | None =
 def roll_back(db: Store) -> bool:
     """Makes the design before an unfinished application the design of the data again; what was added stays unused.
 
-    False if no design is being applied.
+    Where no design was recorded before, none is afterwards. False if no design is being applied.
     """
     application = _Application(db, lambda _: None, None, 0, 0, [])
     records = application.read().records
@@ -113,11 +113,15 @@ def roll_back(db: Store) -> bool:
     try:
         with application.records.transaction() as transaction:
             for name, record in unfinished.items():
-                draft = transaction.change(data_design(name), when=F.number == record.number)
+                as_read = F.number == record.number
+                if record.is_first:  # the design of the data was not known before, and is not known now
+                    transaction.delete(data_design(name), when=as_read)
+                    continue
+                draft = transaction.change(data_design(name), when=as_read)
                 draft.state, draft.target, draft.runner, draft.runner_until = "public", None, "", None
                 draft.number = record.number + 1
                 draft.counting = []
-    except ConditionFailed:
+    except (ConditionFailed, NotFound):
         raise MigrationBlocked(
             application.db.design.name, ["the application goes on meanwhile: stop it, then roll it back"]
         ) from None
@@ -325,7 +329,7 @@ class _Application:
             if any(each.is_first for each in target.records.values()):
                 self._wait_for_unrecorded_programs()
             self._wait(target, "programs with the earlier design still work")
-            self._set(target, state="backfilling", number=self._number + 1, is_first=False)
+            self._set(target, state="backfilling", number=self._number + 1)
             target = self.read()
             self._wait(target, "programs have not noticed")
         wrong: list[str] = []
@@ -402,7 +406,7 @@ class _Application:
                 draft = transaction.change(data_design(name), when=self._is_ours)
                 draft.state, draft.number = "cleaning", self._number + 1
                 draft.facts, draft.target = dict(target.facts[name]), None
-                draft.counting = []
+                draft.counting, draft.is_first = [], False
                 if dict(record.facts) != dict(target.facts[name]):
                     draft.earlier = earlier_digests(record)
         self._number += 1
