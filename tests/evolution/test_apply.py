@@ -4,30 +4,38 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
 
 from partita import (
     ConfigurationError,
+    Design,
     DesignMismatch,
+    Entity,
+    Expires,
+    Index,
+    Keys,
     MigrationBlocked,
     NotFound,
     NotReady,
     PartitaError,
     ReadOnlyStore,
     Store,
+    Table,
     connect,
+    prove,
 )
 from partita.dynamodb.requests import DeleteItem, PutItem, Scan, TransactWriteItems
-from partita.evolution.apply import apply_design, roll_back
+from partita.evolution.apply import Progress, apply_design, roll_back
 from partita.evolution.diagnosis import diagnose
 from partita.evolution.migration_plan import plan_migration
 from partita.store import design_watch
+from partita.store.design_watch import own_design
 from tests.evolution.shop import Shop, first, second
 
 CUSTOMERS = 20
@@ -161,6 +169,57 @@ def test_unfinished_application_can_be_rolled_back(tmp_path: Path) -> None:
     with connect(file, old.design, durability="process") as db:
         assert db.one(old.one_customer("twin")).email == "1@example.com"
         db.create(old.order(customer_id="c1", order_id="late"))
+
+
+class _Stopped(Exception):
+    pass
+
+
+def _by_email() -> Design:
+    """By mistake, customers are in the index, and expire."""
+    table = Table("shop", "PK", "SK", indexes=(Index("GSI1", "GSI1PK", "GSI1SK"),), ttl="ttl")
+
+    class Customer(Entity, table=table, key=("CUSTOMER#{customer_id}", "PROFILE")):
+        customer_id: str
+        email: str = ""
+        seen_at: datetime = datetime(2030, 1, 1, tzinfo=UTC)
+        by_status = Keys("GSI1", "STATUS#OPEN", "{customer_id}")
+        expiry = Expires("seen_at", after=timedelta(days=1))
+
+    class Order(Entity, table=table, key=("CUSTOMER#{customer_id}", "ORDER#{order_id}")):
+        customer_id: str
+        order_id: str
+        status: str = "OPEN"
+        price: Annotated[int, msgspec.Meta(ge=0)] = 1
+
+    return prove("shop", table)
+
+
+@pytest.mark.parametrize("returns_first", [True, False])
+def test_index_keys_and_ttls_of_a_rolled_back_design_are_removed_by_the_next_one(returns_first: bool) -> None:
+    old, wrong, right = first(), _by_email(), second()
+
+    def stop(at: Progress) -> None:
+        if at.phase == "backfilling":
+            raise _Stopped
+
+    with connect("memory:") as backend:
+        db = filled(Store(backend, own_design(old.design)), old, 2, 1)
+        for _ in range(2):
+            with pytest.raises(_Stopped):
+                apply_design(Store(backend, own_design(wrong)), progress=stop)
+            roll_back(Store(backend, own_design(wrong)))
+        assert any("GSI1PK" in item for item in stored(db))
+        assert "remove Customer.GSI1PK" in [step.action for step in plan_migration(db).steps]
+        if returns_first:
+            apply_design(db)
+            assert not any(item.keys() & {"GSI1PK", "GSI1SK", "ttl"} for item in stored(db))
+            assert not plan_migration(db).has_work
+        new = Store(backend, own_design(right.design))
+        apply_design(new)
+        assert sorted(each.order_id for each in new(right.by_status("OPEN"))) == ["0-00", "1-00"]
+        assert not any("ttl" in item for item in stored(db))
+        assert not plan_migration(new).has_work
 
 
 def test_unexplained_and_unreadable_items_are_reported_and_left_alone() -> None:

@@ -30,7 +30,7 @@ from partita.evolution.page_writes import PageResult, do_page
 from partita.evolution.pages import Removed, ScannedPage, fetch_page, page_limit, scan_request
 from partita.evolution.programs import ObservedPrograms
 from partita.evolution.table_changes import TableWait, change_tables, drop_indexes
-from partita.evolution.targets import Target, design_facts, target_of
+from partita.evolution.targets import Target, attributes_without, design_facts, target_of
 from partita.evolution.unreachable_items import UnreachableItems
 from partita.plan.design import CounterBuild
 from partita.process_identity import is_dead, this_process
@@ -118,6 +118,7 @@ def roll_back(db: Store) -> bool:
                     transaction.delete(data_design(name), when=as_read)
                     continue
                 draft = transaction.change(data_design(name), when=as_read)
+                draft.abandoned = _abandoned(record)
                 draft.state, draft.target, draft.runner, draft.runner_until = "public", None, "", None
                 draft.number = record.number + 1
                 draft.counting = []
@@ -126,6 +127,14 @@ def roll_back(db: Store) -> bool:
             application.db.design.name, ["the application goes on meanwhile: stop it, then roll it back"]
         ) from None
     return bool(unfinished)
+
+
+def _abandoned(record: DataDesign) -> dict[str, set[str]]:
+    """What programs of designs that were rolled back may have written, with those of the one that is now."""
+    found = {entity: set(names) for entity, names in record.abandoned.items()}
+    for entity, names in attributes_without(record.wanted, record.facts).items():
+        found.setdefault(entity, set()).update(names)
+    return found
 
 
 class _Application:
@@ -424,7 +433,7 @@ class _Application:
 
         self._items = 0
         self.result.tables += drop_indexes(self.db, TableWait(report, self._table_patience))
-        self._set(target, state="public", number=self._number + 1, build="", runner="", runner_until=None)
+        self._set(target, state="public", number=self._number + 1, build="", runner="", runner_until=None, abandoned={})
 
     # pages
 

@@ -51,16 +51,17 @@ class Target(msgspec.Struct, frozen=True):
 
     @property
     def removed(self) -> Removed:
-        """By entity, the attributes of index keys and TTLs that the recorded design wrote and this one does not."""
-        found: dict[str, set[str]] = {}
+        """By entity, the attributes of index keys and TTLs that the recorded design wrote and this one does not.
+
+        With those of designs that were rolled back: nobody would write them again, and their items would stay in an
+        index of the same attributes, or expire.
+        """
+        found: dict[str, frozenset[str]] = {}
         for name, record in self.records.items():
-            for each in fact_differences(record.facts, self.facts[name]):
-                entity, _, rest = each.fact.partition(" ")
-                if rest.startswith("in "):
-                    found.setdefault(entity, set()).update(attributes_in(each.old))
-                elif rest == "expires" and "table TTL" in record.facts:
-                    found.setdefault(entity, set()).add(record.facts["table TTL"])
-        return {entity: frozenset(names) for entity, names in found.items()}
+            for several in (attributes_without(record.facts, self.facts[name]), record.abandoned):
+                for entity, names in several.items():
+                    found[entity] = found.get(entity, frozenset()) | names
+        return found
 
     @property
     def new_counters(self) -> Iterator[Counter]:
@@ -73,6 +74,18 @@ class Target(msgspec.Struct, frozen=True):
                 fact = f"{counter.parent.name} counts {counter.attribute.name}"
                 if fact in changed or counter.parent.name in unknown:
                     yield counter
+
+
+def attributes_without(one: Facts, other: Facts) -> dict[str, set[str]]:
+    """By entity, the attributes of index keys and TTLs that one design writes, and another one otherwise or not."""
+    found: dict[str, set[str]] = {}
+    for each in fact_differences(one, other):
+        entity, _, rest = each.fact.partition(" ")
+        if rest.startswith("in "):
+            found.setdefault(entity, set()).update(attributes_in(each.old))
+        elif rest == "expires" and "table TTL" in one:
+            found.setdefault(entity, set()).add(one["table TTL"])
+    return found
 
 
 def target_of(db: EvolutionStore, records: Mapping[str, DataDesign]) -> Target:

@@ -45,7 +45,8 @@ class DataDesign(Entity, table=table, key=("TABLE#{table}", "DESIGN")):
     `number` counts the states. `counting` are the counters that are counted while it is backfilling, as
     Entity.attribute: before that, programs that do not know the marks may still write. `earlier` are digests of designs
     that the data satisfied before. `runner` is the process that applies the target, until `runner_until`. `is_first` if
-    nothing was recorded before the target, so that programs may work that do not know of records yet.
+    nothing was recorded before the target, so that programs may work that do not know of records yet. `abandoned` are,
+    by entity, the attributes of index keys and TTLs that a design wrote which was rolled back.
     """
 
     table: str
@@ -59,6 +60,7 @@ class DataDesign(Entity, table=table, key=("TABLE#{table}", "DESIGN")):
     runner: str = ""
     runner_until: datetime | None = None
     is_first: bool = False
+    abandoned: dict[str, set[str]] = msgspec.field(default_factory=dict)
 
     @property
     def wanted(self) -> Facts:
