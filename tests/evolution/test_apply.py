@@ -239,11 +239,14 @@ def test_unexplained_and_unreadable_items_are_reported_and_left_alone() -> None:
         assert broken in stored(db)
 
 
-def work(file: Path, shop: Shop, seed: int, stop: threading.Event, errors: list[Exception]) -> None:
+def work(
+    file: Path, shop: Shop, seed: int, stop: threading.Event, errors: list[Exception], connected: threading.Semaphore
+) -> None:
     """Creates, changes and deletes orders, as a program does, and stays connected until it is stopped."""
     random = Random(seed)
     try:
         with connect(file, shop.design, durability="process") as db:
+            connected.release()
             for at in range(OPERATIONS):
                 if stop.is_set():
                     return
@@ -269,14 +272,16 @@ def test_result_is_exact_while_32_writers_of_both_designs_work(tmp_path: Path) -
     with connect(file, old.design, durability="process") as db:
         filled(db, old)
     errors: list[Exception] = []
-    earlier, later = threading.Event(), threading.Event()
-    threads = [threading.Thread(target=work, args=(file, old, seed, earlier, errors)) for seed in range(16)]
+    earlier, later, connected = threading.Event(), threading.Event(), threading.Semaphore(0)
+    threads = [threading.Thread(target=work, args=(file, old, seed, earlier, errors, connected)) for seed in range(16)]
     for thread in threads:
         thread.start()
+    for _ in threads:
+        assert connected.acquire(timeout=60)  # one that begins later would be rejected
 
     def deploy() -> None:
         for seed in range(16, 32):
-            threads.append(thread := threading.Thread(target=work, args=(file, new, seed, later, errors)))
+            threads.append(thread := threading.Thread(target=work, args=(file, new, seed, later, errors, connected)))
             thread.start()
         earlier.set()
 
