@@ -127,7 +127,7 @@ def test_type_with_fewer_values_in_one_stored_form_lists_items_and_blocks_nothin
         apply_design(writing)
         plan = plan_migration(reading)
         assert (plan.blocked, plan.unreadable) == ([], 1)
-        assert "cannot be read; they stay as they are:\n  Book B#a BOOK#002: value" in plan_text(plan)
+        assert "1 item that cannot be read; it stays as it is:\n  Book B#a BOOK#002: value" in plan_text(plan)
         assert [text.partition(":")[0] for text in apply_design(reading).unreadable] == ["Book B#a BOOK#002"]
         assert [each.number for each in reading.scan(new)] == [1]
         with pytest.raises(StoredItemInvalid):

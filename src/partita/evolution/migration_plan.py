@@ -227,11 +227,12 @@ def _lines(plan: MigrationPlan) -> Iterator[str]:
             f"effect on reads and writes: {plan.affects}"
         )
     for title, count, kind in (
-        ("items that no entity explains; they stay as they are", plan.unexplained, "unexplained"),
-        ("items that cannot be read; they stay as they are", plan.unreadable, "unreadable"),
+        ("that no entity explains", plan.unexplained, "unexplained"),
+        ("that cannot be read", plan.unreadable, "unreadable"),
     ):
         if count:
-            yield f"\n{about}{count:,} {title}:"
+            words = quantity(count, f"item {title}; it stays as it is", f"items {title}; they stay as they are")
+            yield f"\n{about}{words}:"
             yield from (f"  {each}" for each in plan.examples.get(kind, ()))
     if plan.programs:
         yield "\nprograms that work on the data now:"
