@@ -30,6 +30,8 @@ from partita import (
     connect,
     prove,
 )
+from partita.dynamodb.canonical import item_size
+from partita.dynamodb.limits import ITEM_BYTES
 from partita.dynamodb.requests import DeleteItem, PutItem, Scan, TransactWriteItems
 from partita.evolution.apply import Progress, apply_design, roll_back
 from partita.evolution.diagnosis import diagnose
@@ -220,6 +222,29 @@ def test_index_keys_and_ttls_of_a_rolled_back_design_are_removed_by_the_next_one
         assert sorted(each.order_id for each in new(right.by_status("OPEN"))) == ["0-00", "1-00"]
         assert not any("ttl" in item for item in stored(db))
         assert not plan_migration(new).has_work
+
+
+def test_item_that_has_no_room_for_index_keys_is_left_to_people() -> None:
+    with connect("memory:") as backend:
+        old, new = first(), second()
+        db = filled(Store(backend, own_design(old.design)), old, 1, 3)
+        key = {"PK": {"S": "CUSTOMER#c0"}, "SK": {"S": "ORDER#large"}}
+        whole = key | {
+            "customer_id": {"S": "c0"},
+            "order_id": {"S": "large"},
+            "status": {"S": "OPEN"},
+            "price": {"N": "1"},
+        }
+        whole["more"] = {"S": "-" * (ITEM_BYTES - item_size(whole) - len("more"))}
+        backend.call(PutItem(table_name="shop", item=whole))
+        later = Store(backend, own_design(new.design))
+        (blocked,) = plan_migration(later).blocked
+        assert blocked == "Order CUSTOMER#c0 ORDER#large: it would be larger than the 400 KB of DynamoDB"
+        with pytest.raises(MigrationBlocked, match=r"Order CUSTOMER#c0 ORDER#large: .* larger than the 400 KB"):
+            apply_design(later)
+        backend.call(DeleteItem(table_name="shop", key=key))
+        apply_design(later)
+        assert stored(db) == built_from_nothing(later, new)
 
 
 def test_unexplained_and_unreadable_items_are_reported_and_left_alone() -> None:

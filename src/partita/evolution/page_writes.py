@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from partita.dynamodb.canonical import ItemIdentity
-from partita.errors import AlreadyExists, InvalidTransaction, NotUnique, RetriesExhausted, StoreError
+from partita.errors import AlreadyExists, InvalidTransaction, InvalidValue, NotUnique, RetriesExhausted, StoreError
 from partita.evolution.batch_updates import ItemUpdate, update_items
 from partita.evolution.evolution_store import EvolutionStore
 from partita.evolution.item_work import ItemWork, WorkKind, item_work, wanted_effects
@@ -67,7 +67,7 @@ def _do_rest(
         if len(group) > 1:
             try:
                 yield from execute(context, [action for work in works for action in work.actions])
-            except (StoreError, NothingToTake, Raced):
+            except (StoreError, InvalidValue, NothingToTake, Raced):
                 pass  # one of them stands in the way of the others
             else:
                 for work in works:
@@ -126,7 +126,7 @@ def _do_item(context: StoreContext, design: Design, removed: Removed, each: Page
             skip.clear()
             yield pause_after_conflict(context, work.stored.model.name, attempt)
             now = yield from fetch_one_item(context, design, removed, each.table, each.key)
-        except (NotUnique, AlreadyExists, InvalidTransaction) as error:
+        except (NotUnique, AlreadyExists, InvalidTransaction, InvalidValue) as error:  # it may have become too large
             again = yield from fetch_one_item(context, design, removed, each.table, each.key)
             left = None if again is None else again.work
             if again is not None and left is not None and again.item == now.item and left.guards == work.guards:

@@ -9,6 +9,7 @@ import msgspec
 
 from partita.design.tables import Table
 from partita.dynamodb.canonical import ItemIdentity, item_size
+from partita.dynamodb.limits import ITEM_BYTES
 from partita.dynamodb.shapes import TableDescription
 from partita.dynamodb.values import Item
 from partita.evolution.costs import BilledTable, billed_table, change_units, read_units_of_scan
@@ -192,6 +193,7 @@ def _merge(into: Survey, found: Survey, factor: float) -> None:
         "expired",
     ):
         setattr(into, name, getattr(into, name) + getattr(found, name) * factor)
+    into.conflicts += found.conflicts
     for place, each in found.work.items():
         into.add_work(place, each.items * factor, each.units * factor)
     for kind, several in found.examples.items():
@@ -227,6 +229,8 @@ def _add_page(
         result.moved += each.work is not None and WorkKind.REKEY in each.work.kinds
         holders.add(each)
         counters.add(table, each)
+        if _is_too_large(each):
+            result.conflicts.append(f"{each.name}: it would be larger than the 400 KB of DynamoDB")
     size = page_limit(ITEMS_PER_SECOND)  # an application reads so many at a time, and writes them together
     for at in range(0, len(page.items), size):
         together = page.items[at : at + size]
@@ -236,6 +240,13 @@ def _add_page(
     if page.next_key is None and len(page.items) % size == 0:
         result.scan += 1  # a page that is full has a next one, though that is empty
         result.later_scan += 1
+
+
+def _is_too_large(each: PageItem) -> bool:
+    """Whether DynamoDB rejects what the work of an item would make it."""
+    if each.work is None or each.size < ITEM_BYTES // 2:  # most are far from it
+        return False
+    return item_size(_item_after_work(each, each.work)) > ITEM_BYTES
 
 
 def _add_scan(result: Survey, page: list[PageItem], size: int) -> None:
