@@ -174,6 +174,12 @@ def test_plain_key_has_the_values_that_parsing_it_finds(example: tuple[list[Temp
         assert not all(value.isascii() and value.isalnum() for _, value in pairs)
 
 
+def test_constant_with_a_zero_makes_no_pattern() -> None:
+    """The texts `a#` and `X` + zero + `b` would be taken for `a#` + zero + `X` and `b`."""
+    assert plain_pattern([key("{other}#X"), key("{name}")]) is not None
+    assert plain_pattern([key("{other}#\0X"), key("{name}")]) is None
+
+
 @pytest.mark.parametrize(
     ("source", "values", "text"),
     [

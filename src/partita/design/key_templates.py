@@ -230,8 +230,10 @@ class Template(msgspec.Struct, frozen=True, dict=True):
 def plain_pattern(templates: Sequence[Template]) -> re.Pattern[str] | None:
     """Matches the texts of a key, joined by a zero, whose parts are texts without escapes, as most are.
 
-    None where a part is not a text. A part that occurs twice is the same each time.
+    None where a part is not a text, or a constant has a zero. A part that occurs twice is the same each time.
     """
+    if any("\0" in each.source for each in templates):
+        return None
     pieces, known = [], set()
     for each in templates:
         segments = []
