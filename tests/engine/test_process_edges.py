@@ -477,6 +477,61 @@ def test_changed_number_of_a_change_is_an_error(path: str, key: str, capsys: pyt
     bench.engine.close()
 
 
+@pytest.mark.parametrize("bit", [0, 4, 7])
+@pytest.mark.parametrize("byte", [0, 3, 5, 6])
+def test_changed_number_in_an_inner_page_of_a_log_is_an_error(
+    path: str, byte: int, bit: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has no checksum, and leads searches to a wrong page."""
+    bench = Bench(path)
+    bench.table("notes", "pk:S", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+    for number in range(60):
+        bench.put("notes", pk=f"k{number}", x="x" * 700)
+        bench.clock.now += 1000
+    log = bench.engine._context.table("notes").record.changes
+    written = stored_changes(bench, 0)
+    bench.engine.close()
+    flip_in_inner_page(path, log, byte, bit)
+    bench = Bench(path)
+    failed = 0
+    for at, (number, _) in enumerate(written):
+        try:
+            assert stored_changes(bench, number - 1) == written[at:]
+            assert stored_changes(bench, number) == written[at + 1 :]
+        except CorruptRow:
+            failed += 1
+    bench.engine.close()
+    if failed:
+        with pytest.raises(SystemExit):
+            verify(Path(path))
+        assert "is not found by its number" in capsys.readouterr().out
+        verify(Path(path), repair=True)
+    bench = Bench(path)
+    assert all(stored_changes(bench, number) == written[at + 1 :] for at, (number, _) in enumerate(written))
+    bench.engine.close()
+    assert failed or (byte, bit) == (6, 0), "only the lowest bits may leave each row on its side"
+
+
+def stored_changes(bench: Bench, after: int) -> list[tuple[int, str]]:
+    """The number and the key of each change in the log."""
+    context = bench.engine._context
+    found = read_changes(context.storage, context.table("notes"), after, 1000)
+    return [(number, change.keys["pk"]["S"]) for number, change in found]
+
+
+def flip_in_inner_page(path: str, space: str, byte: int, bit: int) -> None:
+    """Flips a bit of a number in the root page of a space, which has others below it."""
+    with closing(apsw.Connection(path)) as connection:
+        root: Any = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (space,)).get
+        size: Any = connection.pragma("page_size")
+    content = bytearray(Path(path).read_bytes())
+    begin = (root - 1) * size
+    assert content[begin] == 5, "an inner page of a table by number"
+    cell = int.from_bytes(content[begin + 14 : begin + 16])  # the second of the page
+    content[begin + cell + 4 + byte] ^= 1 << bit  # behind the number of the page below
+    Path(path).write_bytes(content)
+
+
 def test_older_file_in_use_is_not_upgraded(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("partita.storage.sqlite_format.BUSY_SECONDS", 0.05)
     opened(path).close()

@@ -234,9 +234,14 @@ def _change_problems(reader: Reader, table: StoredTable) -> Iterator[str]:
 
 def _log_problems(reader: Reader, table: StoredTable) -> Iterator[str]:
     rows = weight = 0
+    are_found = True
     for key, size, value in reader.range(table.record.changes, b"", None):
         rows, weight = rows + 1, weight + size
-        yield from _record_problems(table, int.from_bytes(key, "big"), value)
+        number = int.from_bytes(key, "big")
+        if are_found and reader.get(table.record.changes, key) is None:
+            are_found = False
+            yield f"{table.name}: change {number} is not found by its number; perhaps others neither"
+        yield from _record_problems(table, number, value)
     yield from _total_problems(reader, f"{table.name}: change log", table.record.changes, Totals(rows, weight))
 
 
