@@ -25,6 +25,7 @@ from partita.engine.catalog import Catalog
 from partita.engine.change_log import read_changes
 from partita.engine.engine import Engine
 from partita.errors import ConfigurationError, CorruptRow, FileReplaced, StorageBusy, StorageClosed, StorageError
+from partita.storage import sqlite_format
 from partita.storage.contract import Row, Write, is_log
 from partita.storage.sqlite import SqliteStorage
 from partita.storage.sqlite_format import FORMAT
@@ -530,6 +531,25 @@ def flip_in_inner_page(path: str, space: str, byte: int, bit: int) -> None:
     cell = int.from_bytes(content[begin + 14 : begin + 16])  # the second of the page
     content[begin + cell + 4 + byte] ^= 1 << bit  # behind the number of the page below
     Path(path).write_bytes(content)
+
+
+def test_older_file_that_another_program_upgrades_first_is_opened(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that start together all find an older file; the first one upgrades it, and keeps it open."""
+    monkeypatch.setattr(sqlite_format, "BUSY_SECONDS", 0.05)
+    opened(path).close()
+    older_file(path)
+    upgrade, others = sqlite_format._upgrade, list[Engine]()
+
+    def upgrade_as_the_second(path: str) -> None:
+        if not others:
+            with monkeypatch.context() as first:
+                first.setattr(sqlite_format, "_upgrade", upgrade)
+                others.append(opened(path))
+        upgrade(path)
+
+    monkeypatch.setattr(sqlite_format, "_upgrade", upgrade_as_the_second)
+    with opened(path) as engine, others[0]:
+        engine.call(request("CreateTable", **TABLE))
 
 
 def test_older_file_in_use_is_not_upgraded(path: str, monkeypatch: pytest.MonkeyPatch) -> None:

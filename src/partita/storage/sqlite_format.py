@@ -9,8 +9,9 @@ Format 1 had no checksums, format 2 no numbers as keys. The version number of SQ
 (`stale_log`).
 """
 
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import apsw
@@ -23,6 +24,7 @@ from partita.storage.stale_log import FORMAT_BITS, is_missing, is_stale, next_ve
 APPLICATION_ID = 0x50415254  # "PART"
 FORMAT = 3
 _OLDEST = 1
+_ATTEMPT_MILLISECONDS = 100  # to be alone with a file, which keeps others from opening it
 
 
 def create_space(space: str) -> str:
@@ -38,11 +40,18 @@ def check_existing_file(path: str) -> None:
     if not file.is_file() or not file.stat().st_size:
         return
     check_log(path)
+    until = monotonic() + BUSY_SECONDS
+    while (version := _format_of_file(path)) is not None and version < FORMAT:
+        if monotonic() >= until:
+            raise StorageBusy(path, BUSY_SECONDS)
+        with suppress(apsw.BusyError):  # programs that start together all try, and the first one does it
+            _upgrade(path)
+
+
+def _format_of_file(path: str) -> int | None:
     with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
-        version = format_of(connection, path)
-    if version is not None and version < FORMAT:
-        _upgrade(path)
+        return format_of(connection, path)
 
 
 def check_log(path: str) -> None:
@@ -97,13 +106,10 @@ def initialize(connection: SqliteConnection) -> None:
 def _upgrade(path: str) -> None:
     """Gives a file today's format, in one transaction; no other process may have it open, of an older version."""
     with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
-        connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
+        connection.set_busy_timeout(_ATTEMPT_MILLISECONDS)
         define_checksum(connection)
         connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        except apsw.BusyError:
-            raise StorageBusy(path, BUSY_SECONDS) from None
+        connection.execute("BEGIN IMMEDIATE")
         with connection:
             if format_of(connection, path) == _OLDEST:
                 _add_checksums(connection)
