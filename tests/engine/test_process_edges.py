@@ -513,6 +513,29 @@ def test_changed_number_in_an_inner_page_of_a_log_is_an_error(
     assert failed or (byte, bit) == (6, 0), "only the lowest bits may leave each row on its side"
 
 
+def test_change_that_is_not_found_by_its_number_is_not_counted_as_removed(path: str) -> None:
+    bench = Bench(path)
+    bench.table("notes", "pk:S", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+    for number in range(60):
+        bench.put("notes", pk=f"k{number}", x="x" * 700)
+        bench.clock.now += 1000
+    log = bench.engine._context.table("notes").record.changes
+    bench.engine.close()
+    flip_in_inner_page(path, log, byte=3, bit=6, cell=2)
+    bench = Bench(path)
+    bench.clock.now += 10 * 86_400
+    with pytest.raises(CorruptRow):
+        bench.settle()
+    assert bench.engine._context.storage.totals(log).rows == len(stored_numbers(path, log)) == 60
+    bench.engine.close()
+
+
+def stored_numbers(path: str, log: str) -> list[Any]:
+    """All numbers of a log, page by page, without a search."""
+    with closing(apsw.Connection(path)) as connection:
+        return connection.execute(f"SELECT k FROM {log}").fetchall()
+
+
 def stored_changes(bench: Bench, after: int) -> list[tuple[int, str]]:
     """The number and the key of each change in the log."""
     context = bench.engine._context
@@ -520,7 +543,7 @@ def stored_changes(bench: Bench, after: int) -> list[tuple[int, str]]:
     return [(number, change.keys["pk"]["S"]) for number, change in found]
 
 
-def flip_in_inner_page(path: str, space: str, byte: int, bit: int) -> None:
+def flip_in_inner_page(path: str, space: str, byte: int, bit: int, cell: int = 1) -> None:
     """Flips a bit of a number in the root page of a space, which has others below it."""
     with closing(apsw.Connection(path)) as connection:
         root: Any = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (space,)).get
@@ -528,8 +551,8 @@ def flip_in_inner_page(path: str, space: str, byte: int, bit: int) -> None:
     content = bytearray(Path(path).read_bytes())
     begin = (root - 1) * size
     assert content[begin] == 5, "an inner page of a table by number"
-    cell = int.from_bytes(content[begin + 14 : begin + 16])  # the second of the page
-    content[begin + cell + 4 + byte] ^= 1 << bit  # behind the number of the page below
+    at = begin + 12 + 2 * cell
+    content[begin + int.from_bytes(content[at : at + 2]) + 4 + byte] ^= 1 << bit  # behind the number of the page below
     Path(path).write_bytes(content)
 
 

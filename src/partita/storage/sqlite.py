@@ -36,7 +36,7 @@ from partita.storage import after_fork, sqlite_connection
 from partita.storage.checkpoints import Checkpointer
 from partita.storage.checksums import row_checksum
 from partita.storage.commit_watch import CommitWatch
-from partita.storage.contract import DamagedRow, Reader, Row, RowBatch, Totals, Write
+from partita.storage.contract import DamagedRow, Reader, Row, RowBatch, Totals, Write, is_log
 from partita.storage.free_lock import FreeLock
 from partita.storage.log_room import LogRoom, bytes_of_log
 from partita.storage.sqlite_connection import Durability, SqliteConnection
@@ -407,6 +407,8 @@ class _SqliteTransaction:
                     self._execute(f'DELETE FROM large WHERE id = (SELECT v FROM "{space}" WHERE k = ?)', (stored_key,))
             if after is None:
                 self._execute(f'DELETE FROM "{space}" WHERE k = ?', (stored_key,))
+                if before is not None and is_log(space) and not self._connection.apsw.changes():
+                    raise CorruptRow(self._connection.path, space, key)  # in an inner page, where it has no checksum
                 continue
             moved[0] += 1
             moved[1] += after[0]
