@@ -178,6 +178,13 @@ ERRORS: list[tuple[PartitaError, str]] = [
     (tree.StorageError("disk full"), "disk full"),
     (tree.StorageBusy("x.db", 5), "x.db: another process kept the write lock for more than 5 seconds"),
     (
+        tree.OlderFileInUse("x.db", 5),
+        (
+            "x.db has the format of an older version of Partita, and another process has it open; end all programs that "
+            "use it, then open it again"
+        ),
+    ),
+    (
         tree.UsedAfterFork("x.db"),
         "x.db was opened before this process was forked; open it after the fork, or start the process with 'spawn'",
     ),

@@ -24,7 +24,14 @@ from partita.dynamodb.exceptions import ConditionalCheckFailedException, Interna
 from partita.engine.catalog import Catalog
 from partita.engine.change_log import read_changes
 from partita.engine.engine import Engine
-from partita.errors import ConfigurationError, CorruptRow, FileReplaced, StorageBusy, StorageClosed, StorageError
+from partita.errors import (
+    ConfigurationError,
+    CorruptRow,
+    FileReplaced,
+    OlderFileInUse,
+    StorageClosed,
+    StorageError,
+)
 from partita.storage import sqlite_format
 from partita.storage.contract import Row, Write, is_log
 from partita.storage.sqlite import SqliteStorage
@@ -581,7 +588,7 @@ def test_older_file_in_use_is_not_upgraded(path: str, monkeypatch: pytest.Monkey
     older_file(path)
     other = apsw.Connection(path)
     other.execute("SELECT * FROM spaces").fetchall()
-    with pytest.raises(StorageBusy):
+    with pytest.raises(OlderFileInUse, match="another process has it open"):
         opened(path)
     other.close()
     opened(path).close()

@@ -38,6 +38,7 @@ PartitaError
 │   └── InvalidCursor      a cursor that does not belong to this query
 ├── StorageError           the database file cannot be read or written
 │   ├── StorageBusy        another process kept the file locked for too long
+│   │   └── OlderFileInUse  it has an older format, and cannot be upgraded meanwhile
 │   ├── StorageClosed      the database was closed before the request
 │   │   └── UsedAfterFork  it was opened before the process was forked
 │   ├── CorruptRow         a row does not match its checksum
@@ -93,6 +94,7 @@ from partita.errors.service_errors import (
 from partita.errors.storage_errors import (
     CorruptRow,
     FileReplaced,
+    OlderFileInUse,
     StorageBusy,
     StorageClosed,
     StorageError,
@@ -143,6 +145,7 @@ __all__ = [
     "NotFound",
     "NotReady",
     "NotUnique",
+    "OlderFileInUse",
     "OutcomeUnknown",
     "PartitaError",
     "ProofError",

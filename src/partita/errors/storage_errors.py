@@ -19,6 +19,16 @@ class StorageBusy(StorageError):
         return f"{self.path}: another process kept the write lock for more than {self.seconds:g} seconds"
 
 
+class OlderFileInUse(StorageBusy):
+    """A file of an older format cannot be upgraded while another process has it open."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} has the format of an older version of Partita, and another process has it open; end all "
+            "programs that use it, then open it again"
+        )
+
+
 class StorageClosed(StorageError):
     """The database was closed before the request; nothing of it was done."""
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import apsw
 
-from partita.errors import ConfigurationError, StorageBusy
+from partita.errors import ConfigurationError, OlderFileInUse
 from partita.storage.contract import is_log
 from partita.storage.sqlite_connection import BUSY_SECONDS, SqliteConnection, define_checksum
 from partita.storage.stale_log import FORMAT_BITS, is_missing, is_stale, next_version
@@ -43,7 +43,7 @@ def check_existing_file(path: str) -> None:
     until = monotonic() + BUSY_SECONDS
     while (version := _format_of_file(path)) is not None and version < FORMAT:
         if monotonic() >= until:
-            raise StorageBusy(path, BUSY_SECONDS)
+            raise OlderFileInUse(path, BUSY_SECONDS)
         with suppress(apsw.BusyError):  # programs that start together all try, and the first one does it
             _upgrade(path)
 
