@@ -140,6 +140,8 @@ def test_header_list_takes_the_place_of_the_first_line(bench: Bench) -> None:
         (json_lines([{"pk": "a"}]) + b"garbage\n" + json_lines([{"pk": "b"}]), "DYNAMODB_JSON", 2, 1),
         (b'{"Item":{"pk":{"S":"a"}}}\n{"Item":{"pk":{"S":"b","N":"1"}}}\n{"Other":1}\n', "DYNAMODB_JSON", 3, 1),
         (b'{"Item":{"pk":"a"}}\n[]\n', "DYNAMODB_JSON", 2, 0),
+        (b'{"Item":{"pk":{"S":"a"},"v":{"L":[1]}}}\n{"Item":{"pk":{"S":"b"}}}\n', "DYNAMODB_JSON", 2, 1),
+        (b'{"Item":{"pk":{"S":"a"},"v":{"M":{"x":null}}}}\n{"Item":{"pk":{"S":"b"}}}\n', "DYNAMODB_JSON", 2, 1),
         (b'{"Item":{"pk":{"S":"' + b"x" * 4_000_000 + b'"}}}\n', "DYNAMODB_JSON", 1, 0),
         (b"pk,v\na,1,2\nb,1\n", "CSV", 2, 1),
         (b"pk,pk\na,1\n", "CSV", 1, 0),

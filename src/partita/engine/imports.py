@@ -11,12 +11,14 @@ in its table, as DynamoDB's does. An object that cannot be parsed is left at tha
 
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from partita.dynamodb.exceptions import DynamoDBError, ImportNotFoundException, ValidationException
 from partita.dynamodb.transfer_shapes import ImportTable
+from partita.dynamodb.values import Item
 from partita.engine.buckets import BucketMissing, StoredObject
 from partita.engine.context import EngineContext
 from partita.engine.data_errors import InvalidRecord, UnreadableObject
@@ -197,9 +199,21 @@ def item_row(table: StoredTable, record: Record | InvalidRecord) -> tuple[bytes,
     item = record.get("Item")
     if not isinstance(item, dict) or not all(isinstance(each, dict) for each in item.values()):
         raise InvalidRecord("a record has no Item")
-    put = PutIntent.of(item)
+    try:
+        put = PutIntent.of(item)
+    except (TypeError, AttributeError):  # it expects what the decoder of requests lets through
+        _check_types(item)
+        raise
     put.check_size()
     return put.storage_key(table), Row(put.size, _encode(put.item))
+
+
+def _check_types(item: dict[str, Any]) -> None:
+    """InvalidRecord where a member of a list or of a map is not an attribute value."""
+    try:
+        msgspec.convert(item, Item)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise InvalidRecord(str(error)) from None
 
 
 def finish_import(context: EngineContext, txn: StorageTransaction, import_id: str) -> None:
