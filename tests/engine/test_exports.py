@@ -198,6 +198,37 @@ def test_incremental_exports_lead_from_one_full_export_to_the_next(
         assert before == behind
 
 
+def test_incremental_export_of_large_items_is_done_in_bounded_steps(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "MAX_CHANGE_BYTES", 20_000)
+    monkeypatch.setattr(exports, "FILE_BYTES", 30_000)
+    monkeypatch.setattr(exports, "BLOCK_BYTES", 20_000)
+    for number in range(10):
+        bench.put("notes", pk=f"old{number}", text="x" * 10_000)
+    bench.clock.now += 1
+    window = {"ExportFromTime": bench.clock.now, "ExportToTime": bench.clock.now + 15 * MINUTE}
+    for number in range(10):
+        bench.put("notes", pk=f"old{number}", text="y")
+        bench.put("notes", pk=f"new{number}", text="z" * 10_000)
+    bench.clock.now += 15 * MINUTE
+    bench.ok(
+        "ExportTableToPointInTime",
+        TableArn=arn("notes"),
+        S3Bucket=BUCKET,
+        ExportType="INCREMENTAL_EXPORT",
+        IncrementalExportSpecification=window,
+    )
+    steps = 1
+    while bench.engine.maintenance.step():
+        steps += 1
+    assert steps > 5  # two or three large old images in each
+    (summary,) = bench.ok("ListExports")["ExportSummaries"]
+    described = bench.ok("DescribeExport", ExportArn=summary["ExportArn"])["ExportDescription"]
+    assert len(by_key(exported_lines(bench, described), "Keys")) == 20
+    assert len(list((bucket_of(bench) / "AWSDynamoDB" / "data").iterdir())) > 5  # three large images in each
+
+
 def test_filter_chooses_items_and_attributes(bench: Bench) -> None:
     for number in range(4):
         bench.put("notes", pk=str(number), v=number, w=1)

@@ -11,7 +11,7 @@ does not come is not in a manifest, and is deleted: by this process, or, if it w
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ from partita.engine.ion_text import ion_line
 from partita.engine.key_encoding import prefix_end
 from partita.engine.restore_steps import undo_changes
 from partita.engine.schema import SnapshotRecord, StoredTable
-from partita.engine.snapshots import after, bounded_rows, next_values, snapshot_of, with_mark
+from partita.engine.snapshots import after, next_values, snapshot_of, with_mark
 from partita.engine.transfers import TransferRecord, Transfers
 from partita.engine.write import decode_item
 from partita.engine.writer import Writer
@@ -44,7 +44,7 @@ FILE_BYTES = 16_000_000
 STEP_FILES = 12  # of a step
 FIRST_ROWS, BLOCK_ROWS = 16, 1024  # of the first block, and of later ones at most
 BLOCK_BYTES = 1_000_000
-MAX_CHANGES = 2000  # in one transaction
+MAX_CHANGES, MAX_CHANGE_BYTES = 2000, 4_000_000  # in one transaction
 _FILES = b"\0export-file/"
 _encode = msgspec.json.encode
 _decode_file = msgspec.json.Decoder(DataFile).decode
@@ -149,6 +149,7 @@ class ExportWork:
         if self._is_outdated(txn):
             return True
         found: dict[bytes, tuple[float, Row | None]] = {}
+        size = 0
         reached: int | None = None
         for count, (number, undo) in enumerate(
             recovery_newest_first(txn, self._source(), export.collect_below or 0), 1
@@ -158,7 +159,8 @@ class ExportWork:
             if undo.at < export.at:
                 newest = found.get(undo.storage_key, (undo.at, None))[0]
                 found[undo.storage_key] = (newest, undo.old)
-            if count == MAX_CHANGES:
+            size += len(undo.old.value) if undo.old else 0
+            if count == MAX_CHANGES or size > MAX_CHANGE_BYTES:
                 reached = number
                 break
         txn.apply(_changed_write(txn, export.changed or "", key, *found[key]) for key in sorted(found))
@@ -254,13 +256,27 @@ class ExportWork:
         return _FilePart(items, size, reached)
 
     def _read_changes(self, reader: Reader, blocks: GzipBlocks, copied_to: str) -> "_FilePart":
-        """Adds the changes of the next data file of a window."""
-        export = self._export
-        kept = ExportFilter(export.request.filter_specification, self._table)
-        rows, reached = bounded_rows(reader.range(export.changed or "", after(copied_to), None), FILE_ROWS, FILE_BYTES)
-        lines = list(self._change_lines(((row, self._image(reader, key)) for key, row in rows), kept))
+        """Adds the changes of the next data file of a window, block by block."""
+        kept = ExportFilter(self._export.request.filter_specification, self._table)
+        changes = reader.range(self._export.changed or "", after(copied_to), None)
+        lines: list[bytes] = []
+        items = size = length = block = 0
+        reached: bytes | None = None
+        for rows, (key, weight, value) in enumerate(changes, 1):
+            image = self._image(reader, key)
+            line = self._change_line(_decode_change(value), image, kept)
+            if line is not None:
+                lines.append(line)
+                items += 1
+            size, length, block = size + weight, length + len(value) + len(image), block + len(value) + len(image)
+            if block >= BLOCK_BYTES:
+                blocks.add(b"".join(lines))
+                lines, block = [], 0
+            if rows == FILE_ROWS or length >= FILE_BYTES:
+                reached = key
+                break
         blocks.add(b"".join(lines))
-        return _FilePart(len(lines), sum(row.weight for _, row in rows), reached)
+        return _FilePart(items, size, reached)
 
     def _image(self, reader: Reader, key: bytes) -> bytes:
         """The item at the end of the window; empty where there is none."""
@@ -268,27 +284,25 @@ class ExportWork:
         row = reader.get(self._table.space, key) if saved is None else saved
         return row.value if row else b""
 
-    def _change_lines(self, changes: Iterable[tuple[Row, bytes]], kept: ExportFilter) -> Iterator[bytes]:
+    def _change_line(self, change: "WindowChange", image: bytes, kept: ExportFilter) -> bytes | None:
+        """The line of an item that was changed; None where it is not in the export."""
         spec = self._export.request.incremental_export_specification
         with_old = spec is None or spec.export_view_type != "NEW_IMAGE"
-        ion = self._export.request.export_format == "ION"
-        for row, image in changes:
-            change = _decode_change(row.value)
-            old = decode_item(change.old) if change.old else None
-            new = decode_item(image) if image else None
-            if old is None and new is None:
-                continue  # inserted and deleted in the window
-            keys = self._table.keys.key_of(new or old or {})
-            old, new = kept.image(old), kept.image(new)
-            if old is None and new is None:
-                continue
-            written = {"WriteTimestampMicros": {"N": str(round(change.at * 1_000_000))}}
-            members: dict[str, Item] = {"Metadata": written, "Keys": keys}
-            if with_old and old is not None:
-                members["OldImage"] = old
-            if new is not None:
-                members["NewImage"] = new
-            yield ion_line(members) if ion else _encode(members) + b"\n"
+        old = decode_item(change.old) if change.old else None
+        new = decode_item(image) if image else None
+        if old is None and new is None:
+            return None  # inserted and deleted in the window
+        keys = self._table.keys.key_of(new or old or {})
+        old, new = kept.image(old), kept.image(new)
+        if old is None and new is None:
+            return None
+        written = {"WriteTimestampMicros": {"N": str(round(change.at * 1_000_000))}}
+        members: dict[str, Item] = {"Metadata": written, "Keys": keys}
+        if with_old and old is not None:
+            members["OldImage"] = old
+        if new is not None:
+            members["NewImage"] = new
+        return ion_line(members) if self._export.request.export_format == "ION" else _encode(members) + b"\n"
 
     def _finish(self, txn: StorageTransaction, export: ExportRecord) -> ExportRecord:
         """Writes the manifests, and drops what the export needed in the database."""
