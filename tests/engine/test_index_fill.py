@@ -1,6 +1,8 @@
 """New tables get the rows of their indexes in sorted order: any number of rows, across restarts, once."""
 
 import errno
+import tracemalloc
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita.engine import index_fill, row_sorter
+from partita.engine.restore_steps import restore_step
 from partita.engine.row_blocks import pack_rows
 from partita.engine.row_sorter import RowSorter
 from partita.errors import StorageError
@@ -16,6 +19,7 @@ from partita.storage.contract import Row
 from tests.engine.faulty_storage import Failing, settle_with_failures
 from tests.engine.tables import Bench, index, problems_of
 from tests.engine.test_backups import back_up
+from tests.engine.test_recovery import enable
 
 
 @given(
@@ -32,6 +36,19 @@ def test_sorter_yields_each_key_once_in_order_with_its_last_row(
     expected = {key: Row(len(value), value) for key, value in rows if key > after}
     assert list(sorter.merged(after)) == sorted(expected.items())
     sorter.close()
+
+
+def test_sorted_rows_are_merged_in_less_memory_than_they_take() -> None:
+    sorter = RowSorter(run_bytes=2_000_000)
+    for number in range(200):
+        sorter.add(b"%04d" % (number * 7 % 200), Row(100_000, b"x" * 100_000))
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in sorter.merged()) == 200
+        assert tracemalloc.get_traced_memory()[1] < 6_000_000  # of 20 MB in ten runs
+    finally:
+        tracemalloc.stop()
+        sorter.close()
 
 
 def test_indexes_of_a_restored_table_are_filled_across_restarts(filed: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,6 +89,33 @@ def test_two_engines_fill_a_table_once(filed: Bench, tmp_path: Path) -> None:
     assert len(filed.rows("copy", "byDay")) == 1
     other.engine.close()
     assert [each.name for each in tmp_path.iterdir() if each.name.endswith("-filling")] == []
+
+
+@pytest.mark.parametrize("kind", ["second", "backup"])
+def test_process_that_still_copies_does_not_begin_the_fill_again(
+    filed: Bench, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Its catalogue is older: it has found a table whose items are not complete, and then waits for the writer."""
+    monkeypatch.setattr(index_fill, "ADDED_ROWS", 2)
+    filed.table("notes", "pk:S", index("byDay", "day:S"))
+    enable(filed)
+    for number in range(10):
+        filed.put("notes", pk=str(number), day="mon")
+    arn = back_up(filed)
+    filed.settle()
+    if kind == "backup":
+        filed.ok("RestoreTableFromBackup", BackupArn=arn, TargetTableName="copy")
+    else:
+        latest = {"SourceTableName": "notes", "UseLatestRestorableTime": True}
+        filed.ok("RestoreTableToPointInTime", TargetTableName="copy", **latest)
+    engine = filed.engine
+    while not ((fill := engine._context.catalog.restoring["copy"].record.fill) and fill.filled_to):
+        assert engine.maintenance.step()
+        engine._context.catalog.refresh()
+    assert engine._writer.run(partial(restore_step, engine._context, "copy"))
+    filed.settle()
+    assert problems_of(filed.engine) == []
+    assert len(filed.rows("copy", "byDay")) == 10
 
 
 @pytest.mark.parametrize("failing", ["database", "temporary files"])

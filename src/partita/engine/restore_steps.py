@@ -30,6 +30,8 @@ def restore_step(context: EngineContext, name: str, txn: StorageTransaction) -> 
     target = context.write_catalog.restoring.get(name)
     if target is None or target.record.restore is None or target.record.restore.error is not None:
         return False
+    if target.record.fill is not None:
+        return True  # another process has just copied the last items
     restore = target.record.restore
     if restore.backup is not None:
         return _copy_backup(context, txn, target, restore)

@@ -16,7 +16,7 @@ from partita.errors import StorageError
 from partita.storage.contract import Row
 
 RUN_BYTES = 16_000_000
-_BLOCK_ROWS = 64
+_BLOCK_ROWS, _BLOCK_BYTES = 64, 100_000  # one block of each run is in memory while they are merged
 _ROW_BYTES = 200  # of objects, beside the bytes of a key and a value
 
 _Block = tuple[int, int]  # its place in the file, and its length
@@ -63,7 +63,7 @@ class RowSorter:
             self._file = tempfile.TemporaryFile(dir=self._folder, prefix="partita-")  # noqa: SIM115 - closed by `close`
         rows = ((key, self._rows[key]) for key in sorted(self._rows))
         run: list[_Block] = []
-        while block := pack_rows(islice(rows, _BLOCK_ROWS)):
+        while block := pack_rows(_rows_of_block(rows)):
             self._file.write(block)
             run.append((self._end, len(block)))
             self._end += len(block)
@@ -85,3 +85,12 @@ class RowSorter:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _rows_of_block(rows: Iterator[tuple[bytes, Row]]) -> Iterator[tuple[bytes, Row]]:
+    size = 0
+    for key, row in islice(rows, _BLOCK_ROWS):
+        yield key, row
+        size += len(row.value)
+        if size >= _BLOCK_BYTES:
+            return
