@@ -158,3 +158,36 @@ def test_full_disk_loses_no_records(bench: Bench, monkeypatch: pytest.MonkeyPatc
     done = ended(bench, started)
     assert (done["BulkOperationStatus"], done["ProcessedItemCount"]) == ("COMPLETED", 45)
     assert len(bench.rows("notes")) == 45
+
+
+def test_step_has_a_bounded_number_of_bytes(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_puts, "PUT_BYTES", 3000)
+    place(bench, "in/x.json", json_lines([{"pk": str(n), "text": "x" * 1000} for n in range(9)]))
+    started = start(bench)
+    bench.engine.maintenance.step()
+    reply = bench.ok("DescribeBulkOperation", BulkOperationArn=started["BulkOperationArn"])
+    assert reply["BulkOperationDescription"]["ProcessedItemCount"] == 3
+    assert ended(bench, started)["ProcessedItemCount"] == 9
+
+
+def test_unreadable_object_is_counted_once_across_restarts(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_puts, "PUT_RECORDS", 2)
+    place(bench, "in/x.json", json_lines([{"pk": "a"}]) + b"{\n")
+    started = start(bench)
+    bench.engine.maintenance.step()  # ends behind the second line, and before the end of the object
+    bench.reopen()
+    done = ended(bench, started)
+    assert (done["ProcessedItemCount"], done["FailedItemCount"]) == (2, 1)
+    assert len(reports(bench, "error")) == 1
+
+
+def test_reports_below_the_prefix_of_the_input_are_not_read(bench: Bench) -> None:
+    place(bench, "in/a.json", b'{"Item":{}}\n' * 15)
+    place(bench, "in/z.json", json_lines([{"pk": str(n)} for n in range(15)]))
+    output = {"S3Bucket": BUCKET, "S3KeyPrefix": "in/reports", "OutputType": ["ERROR"]}
+    started = start(bench, OutputS3Configuration=output)
+    for _ in range(4):
+        bench.engine.maintenance.step()
+        bench.reopen()
+    done = ended(bench, started)
+    assert (done["ProcessedItemCount"], done["FailedItemCount"]) == (30, 15)

@@ -36,7 +36,7 @@ from partita.engine.transfers import TransferRecord, Transfers
 from partita.engine.writer import Writer
 from partita.storage.contract import StorageTransaction
 
-PUT_RECORDS = 500  # of a step
+PUT_RECORDS, PUT_BYTES = 500, 4_000_000  # of a step
 ERROR, CONDITION = "ERROR", "CONDITION_CHECK_FAILURE"
 _MEMBERS = {"Item", "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues"}
 _encode = msgspec.json.encode
@@ -85,7 +85,7 @@ class BulkPut:
         try:
             if self._places is None or operation != self._expected:  # at the beginning, or another process went on
                 self._places = self._read(operation, self._objects(operation))
-            places, self._expected = list(islice(self._places, PUT_RECORDS)), None  # after an error they are read again
+            places, self._expected = list(_places_of_step(self._places)), None  # after an error they are read again
             self._expected = self._writer.run(lambda txn: self._put(txn, operation, places))
         except BucketMissing:
             return self._end("FAILED", ("S3NoSuchBucket", "The specified bucket does not exist"))
@@ -98,9 +98,13 @@ class BulkPut:
         self._end("FAILED", failure)
 
     def _objects(self, operation: BulkRecord) -> list[StoredObject]:
-        source = operation.request.input_s3_configuration
+        """The objects, without the reports of the operation itself, which may be below the same prefix."""
+        source, output = operation.request.input_s3_configuration, operation.request.output_s3_configuration
         assert source is not None
-        return self._context.buckets.objects(source.s3_bucket or "", source.s3_key_prefix)
+        assert output is not None
+        found = self._context.buckets.objects(source.s3_bucket or "", source.s3_key_prefix)
+        own = _report_folder(operation) if output.s3_bucket == source.s3_bucket else None
+        return [each for each in found if own is None or not each.key.startswith(own)]
 
     def _read(self, operation: BulkRecord, objects: list[StoredObject]) -> Iterator[_Place]:
         source = operation.request.input_s3_configuration
@@ -115,7 +119,8 @@ class BulkPut:
                         if count > skipped:
                             yield _Place(number, count, read, record)
             except UnreadableObject as error:
-                yield _Place(number, count + 1, read, error)
+                if count + 1 > skipped:
+                    yield _Place(number, count + 1, read, error)
             read += objects[number].size
             yield _Place(number + 1, 0, read, None)
 
@@ -149,13 +154,10 @@ class BulkPut:
     def _report(self, operation: BulkRecord, reports: dict[str, list[dict[str, Any]]]) -> None:
         output = operation.request.output_s3_configuration
         assert output is not None
-        base = f"{output.s3_key_prefix.removesuffix('/')}/" if output.s3_key_prefix else ""
         for kind, found in reports.items():
             if found and kind in (output.output_type or ()):
-                folder = kind.lower().replace("_", "-")
-                key = (
-                    f"{base}AWSDynamoDB/{operation.id}/{folder}/{operation.objects:06d}-{operation.records:09d}.json.gz"
-                )
+                folder = _report_folder(operation) + kind.lower().replace("_", "-")
+                key = f"{folder}/{operation.objects:06d}-{operation.records:09d}.json.gz"
                 lines = b"".join(_encode(each) + b"\n" for each in found)
                 self._context.buckets.write(output.s3_bucket or "", key, gzip.compress(lines, mtime=0))
 
@@ -167,6 +169,22 @@ class BulkPut:
 
         self._writer.run(job)
         return False
+
+
+def _report_folder(operation: BulkRecord) -> str:
+    output = operation.request.output_s3_configuration
+    assert output is not None
+    base = f"{output.s3_key_prefix.removesuffix('/')}/" if output.s3_key_prefix else ""
+    return f"{base}AWSDynamoDB/{operation.id}/"
+
+
+def _places_of_step(places: Iterator[_Place]) -> Iterator[_Place]:
+    size = 0
+    for place in islice(places, PUT_RECORDS):
+        yield place
+        size += len(_encode(place.record)) if isinstance(place.record, dict) else 0
+        if size >= PUT_BYTES:
+            return
 
 
 def put_record(
