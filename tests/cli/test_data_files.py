@@ -202,6 +202,32 @@ def test_failed_import_is_raised_with_its_code(tmp_path: Path) -> None:
             import_table(db, ledger.ledger, Place("bucket"))
 
 
+def test_import_with_invalid_records_has_the_settings_of_the_design(db: Store, tmp_path: Path) -> None:
+    _files_with_an_invalid_line(tmp_path / "files", entry="a")
+    with connect(tmp_path / "new.db", ledger.design, buckets=tmp_path) as copy:
+        with pytest.raises(TransferFailed, match="ItemValidationError"):
+            import_table(copy, ledger.ledger, Place("files"))
+        assert [each.entry_id for each in copy.scan(Entry)] == ["a"]
+        described = copy.backend.call(DescribeTimeToLive(table_name="ledger")).time_to_live_description
+        expected = db.backend.call(DescribeTimeToLive(table_name="ledger")).time_to_live_description
+        assert described == expected
+
+
+def test_records_that_are_not_added_are_an_error(db: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _files_with_an_invalid_line(tmp_path / "files", entry="added")
+    on = tmp_path / "ledger.db"
+    with pytest.raises(TransferFailed, match="ledger: 1 of 2 records were not put; reported in files/reports/"):
+        import_data("tests.cli.ledger", on=str(on), source=str(tmp_path / "files"), add=True)
+    assert capsys.readouterr().out.startswith("ledger: 31 items in ")
+    assert "added" in entries(on)
+
+
+def _files_with_an_invalid_line(folder: Path, entry: str) -> None:
+    folder.mkdir()
+    item = {"PK": {"S": f"ENTRY#{entry}"}, "SK": {"S": "ENTRY"}, "entry_id": {"S": entry}, "amount": {"N": "1"}}
+    (folder / "x.json").write_text(json.dumps({"Item": item}) + "\n" + json.dumps({"Item": {}}) + "\n")
+
+
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("buckets")

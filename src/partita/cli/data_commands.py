@@ -16,6 +16,7 @@ from partita.cli.restore import Tables, chosen_tables
 from partita.quantities import quantity
 
 if TYPE_CHECKING:
+    from partita.dynamodb.transfer_shapes import BulkOperationDescription, ImportTableDescription
     from partita.recovery.data_files import Place
     from partita.store.store import Store
 
@@ -138,7 +139,7 @@ def import_data(
                 where, kind, packed = type(place)(place.bucket, f"{prefix}/"), "ion" if found.is_ion else JSON, "gzip"
             load = put_in_bulk if add else import_table
             with progress_line(f"importing {name}") as progress:
-                load(
+                done = load(
                     db,
                     table,
                     where,
@@ -147,6 +148,7 @@ def import_data(
                     progress=lambda items: progress(items, items),
                 )
             print(f"{name}: {quantity(_count(db, name), 'item')} in {time.monotonic() - begun:.1f} s")
+            _check_all_put(name, where, done)
 
 
 def _check_files(source: str) -> None:
@@ -158,6 +160,19 @@ def _check_files(source: str) -> None:
         raise ConfigurationError(f"{source} has incremental exports alone; an import begins with a full one")
     if not any(each.is_file() for each in Path(source).rglob("*")):
         raise ConfigurationError(f"{source} has no files")
+
+
+def _check_all_put(name: str, where: "Place", done: "BulkOperationDescription | ImportTableDescription") -> None:
+    """TransferFailed where records were not put; an import reports its own."""
+    from partita.dynamodb.transfer_shapes import ImportTableDescription
+    from partita.errors import TransferFailed
+
+    if isinstance(done, ImportTableDescription) or not done.failed_item_count:
+        return
+    output = done.output_s3_configuration
+    reports = f"{where.bucket}/{output.s3_key_prefix if output else ''}/AWSDynamoDB"
+    failed = f"{done.failed_item_count:,} of {quantity(done.processed_item_count or 0, 'record')}"
+    raise TransferFailed(done.bulk_operation_status or "", f"{name}: {failed} were not put; reported in {reports}")
 
 
 def _count(db: "Store", table: str) -> int:

@@ -36,6 +36,7 @@ from partita.recovery.restore_points import restore_points, text
 from partita.recovery.restoring import MAX_POLL_SECONDS, POLL_SECONDS, apply_settings, describe
 from partita.store.store import Store
 
+INVALID_ITEMS = "ItemValidationError"  # [A] FailureCode of an import that has left records out
 Progress = Callable[[int], None]
 Description = TypeVar("Description", ExportDescription, ImportTableDescription, BulkOperationDescription)
 
@@ -114,7 +115,10 @@ def import_table(
     options: InputFormatOptions | None = None,
     progress: Progress = lambda items: None,
 ) -> ImportTableDescription:
-    """Imports one table, which does not exist yet, with the keys, indexes and settings of the design."""
+    """Imports one table, which does not exist yet, with the keys, indexes and settings of the design.
+
+    Raises TransferFailed where records are not valid, with the code `ItemValidationError`: the table has the others.
+    """
     created = create_table(table)
     if created.local_secondary_indexes is not None:
         raise ConfigurationError(
@@ -136,7 +140,12 @@ def import_table(
     def look() -> ImportTableDescription | None:
         return db.backend.call(DescribeImport(import_arn=started.import_arn)).import_table_description
 
-    done = _finished(look, "import_status", lambda found: progress(found.processed_item_count or 0))
+    try:
+        done = _finished(look, "import_status", lambda found: progress(found.processed_item_count or 0))
+    except TransferFailed as failed:
+        if failed.code == INVALID_ITEMS:  # the table has all valid items
+            apply_settings(db.backend, table, db.table_name(table), [])
+        raise
     apply_settings(db.backend, table, db.table_name(table), [])
     return done
 
