@@ -3,6 +3,8 @@
 import errno
 import gzip
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -421,6 +423,28 @@ def test_process_that_finds_the_export_further_on_deletes_its_own_files(
     assert set(written) < {path.name for path in bucket_of(bench).rglob("*.gz")}
     for each in (other, bench):
         each.engine.close()
+
+
+def test_export_is_the_work_of_one_process_at_a_time(tmp_path: Path) -> None:
+    """Two that wrote the same files did the work twice; one that was killed after the end left a file in the folder."""
+    bench = bench_with_bucket(tmp_path, str(tmp_path / "engine.db"))
+    bench.table("notes", "pk:S")
+    enable(bench)
+    bench.put("notes", pk="a")
+    hold = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); print(flush=True); input()"
+    command = [sys.executable, "-c", hold, f"{bench.address}-exporting"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        described = export(bench)
+        assert described["ExportStatus"] == "IN_PROGRESS"
+        assert list(bucket_of(bench).rglob("*")) == []
+        other.kill()
+    bench.settle()
+    described = bench.ok("DescribeExport", ExportArn=described["ExportArn"])["ExportDescription"]
+    assert len(exported_lines(bench, described)) == 1
+    assert not Path(f"{bench.address}-exporting").exists()
+    bench.engine.close()
 
 
 def _full_disk(descriptor: int) -> None:

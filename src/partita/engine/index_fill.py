@@ -154,8 +154,9 @@ def completed(record: TableRecord) -> TableRecord:
 class FillLock:
     """A lock on a file beside the database; it ends with its process. Without a file there is one process only."""
 
-    def __init__(self, path: str | None) -> None:
+    def __init__(self, path: str | None, kind: str = "filling") -> None:
         self.path = path
+        self._file = f"{path}-{kind}"
         self._descriptor: int | None = None
 
     @property
@@ -170,10 +171,13 @@ class FillLock:
             import fcntl
         except ImportError:  # Windows
             return True
-        descriptor = os.open(f"{self.path}-filling", os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_locked = os.path.samestat(os.fstat(descriptor), os.stat(self._file))  # noqa: PTH116
         except OSError:
+            is_locked = False  # another process has the lock, or has just deleted the file
+        if not is_locked:
             os.close(descriptor)
             return False
         self._descriptor = descriptor
@@ -182,6 +186,6 @@ class FillLock:
     def release(self) -> None:
         if self._descriptor is not None and self.path is not None:
             with suppress(OSError):
-                os.unlink(f"{self.path}-filling")  # noqa: PTH108
+                os.unlink(self._file)  # noqa: PTH108
             os.close(self._descriptor)
             self._descriptor = None

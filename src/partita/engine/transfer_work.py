@@ -107,6 +107,7 @@ class TransferWork:
 
     def export(self, table: StoredTable, export_id: str) -> bool:
         from partita.engine.exports import EXPORTS, ExportWork, fail_export
+        from partita.engine.index_fill import FillLock
 
         export = EXPORTS.find(self._context.storage, export_id)
         if export is None or not export.is_running:
@@ -117,12 +118,20 @@ class TransferWork:
             return False
         if self._work_on(EXPORTS, export):
             return True
+        lock = FillLock(getattr(self._context.storage, "path", None), "exporting")
+        if not lock.acquire():
+            return False  # another process is writing the same files
         try:
-            return ExportWork(self._context, self._writer, export, table).step()
+            found = EXPORTS.find(self._context.storage, export_id)
+            if found is None or not found.is_running:
+                return False
+            return ExportWork(self._context, self._writer, found, table).step()
         except CorruptRow as error:
             failure = ("InternalServerError", str(error))
             self._writer.run(partial(fail_export, self._context, export, failure))
             return False
+        finally:
+            lock.release()
 
     def _put_in_bulk(self) -> bool:
         if not has_records(self._context.storage, "bulk-operation"):
