@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from partita.engine import exports
+from partita.engine.buckets import Buckets
 from partita.engine.export_files import DataFile, ExportFiles
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, plain, problems_of
@@ -392,6 +393,32 @@ def test_disk_without_space_fails_the_export_and_leaves_no_part_of_a_file(
     assert [path for path in bucket_of(bench).rglob("*") if path.is_file()] == []
     assert len(exported_lines(bench, export(bench))) == 1
     assert problems_of(bench.engine) == []
+
+
+@pytest.mark.parametrize("failing", ["data", "manifest-files.md5", "manifest-summary.md5"])
+@pytest.mark.parametrize("incremental", [False, True])
+def test_failed_export_leaves_no_files_behind(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, failing: str, incremental: bool
+) -> None:
+    """Manifests without their data files would be taken for the newest export of the table."""
+    monkeypatch.setattr(exports, "FILE_ROWS", 5)
+    bench.clock.now += 1
+    window = {"ExportFromTime": bench.clock.now, "ExportToTime": bench.clock.now + 15 * MINUTE}
+    for number in range(12):
+        bench.put("notes", pk=str(number))
+    bench.clock.now += 15 * MINUTE
+    write, failures = Buckets.write, iter([errno.ENOSPC])
+
+    def with_full_disk(buckets: Buckets, bucket: str, key: str, content: bytes) -> None:
+        if f"/{failing}" in key and next(failures, None):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(buckets, bucket, key, content)
+
+    monkeypatch.setattr(Buckets, "write", with_full_disk)
+    more: Json = {"ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification": window} if incremental else {}
+    described = export(bench, **more)
+    assert (described["ExportStatus"], described["FailureCode"]) == ("FAILED", "S3InternalError")
+    assert [each.name for each in bucket_of(bench).rglob("*") if each.is_file()] == ["_started"]
 
 
 def test_process_that_finds_the_export_further_on_deletes_its_own_files(

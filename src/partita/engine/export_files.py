@@ -74,10 +74,20 @@ class ExportFiles:
         self._with_checksum(self.files_key, b"".join(_encode(each) + b"\n" for each in files))
         self._with_checksum(self.summary_key, _encode(summary))
 
+    def delete_manifests(self) -> None:
+        """Deletes the manifests of an export that has failed while they were written."""
+        for key in (self.summary_key, self.files_key):
+            self._buckets.delete(self._bucket, key)
+            self._buckets.delete(self._bucket, _checksum_key(key))
+
     def _with_checksum(self, key: str, content: bytes) -> None:
         self._buckets.write(self._bucket, key, content)
         checksum = b64encode(_md5(content))
-        self._buckets.write(self._bucket, f"{key.removesuffix('.json')}.md5", checksum)
+        self._buckets.write(self._bucket, _checksum_key(key), checksum)
+
+
+def _checksum_key(key: str) -> str:
+    return f"{key.removesuffix('.json')}.md5"
 
 
 def _md5(content: bytes) -> bytes:

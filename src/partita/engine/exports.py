@@ -171,15 +171,16 @@ class ExportWork:
         """Writes some data files, each in a thread while the rows of the next one are read; true if there is more."""
         pending: deque[_NewFile] = deque()
         copied_to, is_first = self._export.copied_to, not self._export.files
-        with ThreadPoolExecutor(1, "partita-export") as thread:
+        with ThreadPoolExecutor(1, "partita-export") as thread, ExitStack() as opened:
+            opened.callback(self._delete, pending)  # after an error, or where another process has gone on with it
             for left in reversed(range(STEP_FILES)):
                 new = self._read_file(thread, copied_to, is_first)
                 pending.append(new)
                 while pending and (len(pending) == 2 or new.is_last or not left):
-                    if not self._add(pending[0]):
-                        self._delete(pending)  # another process has gone on with the export
+                    oldest = pending.popleft()
+                    if not self._add(oldest):
+                        pending.append(oldest)
                         return True
-                    pending.popleft()
                 if new.reached is None:
                     return False
                 copied_to, is_first = new.reached.hex(), is_first and new.file is None
@@ -204,7 +205,11 @@ class ExportWork:
     def _add(self, new: "_NewFile") -> bool:
         """Adds a file to the export, once it is written; false where another process has gone on with it."""
         file = None if new.file is None else new.file.result()
-        moved = self._writer.run(lambda txn: self._add_file(txn, file, new.size, new.reached))
+        try:
+            moved = self._writer.run(lambda txn: self._add_file(txn, file, new.size, new.reached))
+        except (OSError, BucketMissing, ValidationException):  # of the manifests: the transaction has not come
+            self._delete([new])
+            raise
         if moved is not None:
             self._export = moved
         return moved is not None
@@ -212,7 +217,8 @@ class ExportWork:
     def _delete(self, files: "Iterable[_NewFile]") -> None:
         for each in files:
             if each.file is not None:
-                self._files.delete_data(each.file.result())
+                with suppress(OSError, BucketMissing, ValidationException):
+                    self._files.delete_data(each.file.result())
 
     def _add_file(
         self, txn: StorageTransaction, file: DataFile | None, size: int, reached: bytes | None
@@ -407,6 +413,8 @@ def fail_export(
     for file in written:
         with suppress(OSError, BucketMissing, ValidationException):
             files.delete_data(file)
+    with suppress(OSError, BucketMissing, ValidationException):
+        files.delete_manifests()
     if not found.is_incremental:
         with suppress(OSError, BucketMissing, ValidationException):
             files.delete_unnamed_data([])
