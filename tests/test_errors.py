@@ -180,8 +180,8 @@ ERRORS: list[tuple[PartitaError, str]] = [
     (
         tree.OlderFileInUse("x.db", 5),
         (
-            "x.db has the format of an older version of Partita, and another process has it open; end all programs that "
-            "use it, then open it again"
+            "x.db has the format of an older version of Partita, and another process has it open; end all programs "
+            "that use it, then open it again"
         ),
     ),
     (

@@ -6,6 +6,7 @@ import pytest
 
 from partita.engine import maintenance
 from partita.engine.context import EngineContext
+from partita.errors import CorruptRow
 from partita.storage.contract import StorageTransaction, Totals
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, Clock, index, plain, problems_of
@@ -346,6 +347,30 @@ def test_work_that_is_not_due_takes_no_write_lock(anywhere: Bench, monkeypatch: 
     monkeypatch.setattr(anywhere.engine._writer, "run", taken.append)
     assert not anywhere.engine.maintenance.step()
     assert taken == []
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("unexpected"), CorruptRow("a.db", "s1", b"k")])
+def test_work_that_fails_does_not_keep_the_rest_waiting(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    for name in ("first", "notes"):
+        bench.table(name, "pk:S")
+        enable_expiry(bench, name)
+        bench.put(name, pk="past", ends=int(bench.clock.now) - 1)
+    expire = maintenance.expire
+
+    def failing(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
+        if name == "first":
+            raise error
+        return expire(context, name, txn)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(maintenance, "expire", failing)
+        with pytest.raises(type(error)):
+            bench.engine.maintenance.step()
+    assert (keys(bench, "first"), keys(bench)) == ({"past"}, set())
+    bench.settle()
+    assert keys(bench, "first") == set()
 
 
 def test_thread_rests_until_something_is_committed_or_expires(anywhere: Bench) -> None:

@@ -23,7 +23,7 @@ from partita.engine.buckets import BucketMissing, StoredObject
 from partita.engine.context import EngineContext
 from partita.engine.data_errors import InvalidRecord, UnreadableObject
 from partita.engine.data_formats import Record, opened, read_records
-from partita.engine.index_fill import FillLock, begin_fill, bounded_slice, completed
+from partita.engine.index_fill import WorkLock, begin_fill, bounded_slice, completed
 from partita.engine.operations.item_writes import PutIntent
 from partita.engine.restore_steps import add_items
 from partita.engine.row_sorter import RowSorter
@@ -63,7 +63,7 @@ class TableImport:
         self._writer = writer
         self._id = import_id
         self._table = table
-        self._lock = FillLock(getattr(context.storage, "path", None))
+        self._lock = WorkLock(getattr(context.storage, "path", None))
         self._sorter = RowSorter(self._lock.folder)
         self._records: Iterator[Row] | None = None
         self._is_read = False

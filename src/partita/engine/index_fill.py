@@ -47,7 +47,7 @@ class IndexFill:
         self._finish = finish
         self._writer = writer
         self._name = name
-        self._lock = FillLock(getattr(context.storage, "path", None))
+        self._lock = WorkLock(getattr(context.storage, "path", None))
         self._sorters: dict[str, RowSorter] | None = None
         self._sorted_to: bytes | None = b""
         self._rows: Iterator[tuple[bytes, Row]] | None = None
@@ -151,7 +151,7 @@ def completed(record: TableRecord) -> TableRecord:
     return replace(record, fill=None, restore=restore, importing=None)
 
 
-class FillLock:
+class WorkLock:
     """A lock on a file beside the database; it ends with its process. Without a file there is one process only."""
 
     def __init__(self, path: str | None, kind: str = "filling") -> None:

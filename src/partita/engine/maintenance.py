@@ -21,7 +21,7 @@ from partita.engine.history import DAY, archive, is_due
 from partita.engine.history_index import HistoryIndexing
 from partita.engine.schema import SnapshotRecord, StoredStream, StoredTable, TableRecord
 from partita.engine.table_backups import backup_step, backups, drop_expired_backups, fail_backup
-from partita.engine.transfer_work import TransferWork
+from partita.engine.transfer_work import TransferWork, done_each
 from partita.engine.transfers import has_records
 from partita.engine.vector_indexes import LOG_RECORDS, StoredVectorIndex, outdated_records
 from partita.engine.write import load_version, writes_for
@@ -59,31 +59,35 @@ class Maintenance:
         self._history_indexing = HistoryIndexing(context, writer)
 
     def step(self) -> bool:
-        """Does one batch of each kind of work; true when more of it is due."""
+        """Does one batch of each kind of work; true when more of it is due.
+
+        Work that fails unexpectedly does not keep the rest waiting: its error is raised at the end.
+        """
         self._context.catalog.refresh()
+        tables = list(self._context.catalog.tables.values())
+        work = [partial(self._work_on, table) for table in tables]
+        return done_each([*work, self._transfers.step, self._drop_logs, self._drop_backups, self._drop_tokens])
+
+    def _work_on(self, table: StoredTable) -> bool:
+        """Does one batch of each kind of work of one table."""
         more = False
-        for table in list(self._context.catalog.tables.values()):
-            if is_unfinished(table):
-                more |= self._writer.run(partial(fill, self._context, table.name))
-            for snapshot in table.record.snapshots:
-                if snapshot.backup is not None:
-                    more |= self._back_up(table.name, snapshot)
-                elif snapshot.export is not None:
-                    more |= self._transfers.export(table, snapshot.export)
-            if _has_expired_items(self._context.storage, table, self._context.clock()):
-                more |= self._writer.run(partial(expire, self._context, table.name))
-            if is_due(self._context.storage, table, self._context.clock()):
-                more |= self._writer.run(partial(archive, self._context, table.name))
-            more |= self._index_history(table)
-            if _needs_trim(self._context.storage, table, self._context.clock()):
-                more |= self._writer.run(partial(trim, self._context, table.name))
-            if any(_is_long(self._context.storage, index) for index in table.vector_indexes.values()):
-                more |= self._writer.run(partial(trim_vector_logs, self._context, table.name))
-        more |= self._transfers.step()
-        if self._context.catalog.deleted:
-            self._writer.run(partial(drop_deleted_logs, self._context))
-        self._drop_backups()
-        return self._drop_tokens() or more
+        if is_unfinished(table):
+            more |= self._writer.run(partial(fill, self._context, table.name))
+        for snapshot in table.record.snapshots:
+            if snapshot.backup is not None:
+                more |= self._back_up(table.name, snapshot)
+            elif snapshot.export is not None:
+                more |= self._transfers.export(table, snapshot.export)
+        if _has_expired_items(self._context.storage, table, self._context.clock()):
+            more |= self._writer.run(partial(expire, self._context, table.name))
+        if is_due(self._context.storage, table, self._context.clock()):
+            more |= self._writer.run(partial(archive, self._context, table.name))
+        more |= self._index_history(table)
+        if _needs_trim(self._context.storage, table, self._context.clock()):
+            more |= self._writer.run(partial(trim, self._context, table.name))
+        if any(_is_long(self._context.storage, index) for index in table.vector_indexes.values()):
+            more |= self._writer.run(partial(trim_vector_logs, self._context, table.name))
+        return more
 
     def _back_up(self, name: str, snapshot: SnapshotRecord) -> bool:
         try:
@@ -99,7 +103,12 @@ class Maintenance:
         except (SpaceMissing, CorruptRow):  # another process has just dropped it, or `verify` reports it
             return False
 
-    def _drop_backups(self) -> None:
+    def _drop_logs(self) -> bool:
+        if self._context.catalog.deleted:
+            self._writer.run(partial(drop_deleted_logs, self._context))
+        return False
+
+    def _drop_backups(self) -> bool:
         """Looks for backups that have expired, now and then."""
         now = self._context.clock()
         if not self._backups_due - BACKUP_SECONDS <= now < self._backups_due:
@@ -107,6 +116,7 @@ class Maintenance:
             if any(each.expires is not None for each in backups(self._context.storage)):
                 self._writer.run(partial(drop_expired_backups, self._context))
             self._transfers.drop_old()
+        return False
 
     def _drop_tokens(self) -> bool:
         """Drops one batch of tokens. They are not sorted by time, so all are read, and then none for a while."""

@@ -3,6 +3,7 @@
 The modules of each are imported when there is one: most engines never have any.
 """
 
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from partita.engine.context import EngineContext
 from partita.engine.schema import StoredTable, TableRecord
 from partita.engine.transfers import AnyRecord, Transfers, WaitingTransfers, has_records
 from partita.engine.writer import Writer
-from partita.errors import CorruptRow
+from partita.errors import CorruptRow, PartitaError
 from partita.process_identity import is_dead
 from partita.storage.contract import StorageTransaction
 
@@ -18,6 +19,27 @@ if TYPE_CHECKING:
     from partita.engine.bulk_puts import BulkPut
     from partita.engine.imports import TableImport
     from partita.engine.index_fill import IndexFill
+
+
+def done_each(work: Iterable[Callable[[], bool]]) -> bool:
+    """Does each piece of work; true if there is more of one.
+
+    A damaged row or an unexpected error is raised when the others are done: none waits for ever behind one that fails.
+    """
+    more = False
+    failed: Exception | None = None
+    for each in work:
+        try:
+            more |= each()
+        except CorruptRow as error:
+            failed = failed or error
+        except PartitaError:  # of the disk, which all need
+            raise
+        except Exception as error:  # noqa: BLE001 - raised below
+            failed = failed or error
+    if failed is not None:
+        raise failed
+    return more
 
 
 class TransferWork:
@@ -32,11 +54,8 @@ class TransferWork:
 
     def step(self) -> bool:
         """Does one step of each but for exports; true if there is more."""
-        more = False
-        for name in list(self._context.catalog.restoring):
-            more |= self._go_on(name)
-        self._close_fills()
-        return self._put_in_bulk() or more
+        restoring = [partial(self._go_on, name) for name in list(self._context.catalog.restoring)]
+        return done_each([*restoring, self._close_fills, self._put_in_bulk])
 
     def close(self) -> None:
         for each in self._fills.values():
@@ -107,7 +126,7 @@ class TransferWork:
 
     def export(self, table: StoredTable, export_id: str) -> bool:
         from partita.engine.exports import EXPORTS, ExportWork, fail_export
-        from partita.engine.index_fill import FillLock
+        from partita.engine.index_fill import WorkLock
 
         export = EXPORTS.find(self._context.storage, export_id)
         if export is None or not export.is_running:
@@ -118,7 +137,7 @@ class TransferWork:
             return False
         if self._work_on(EXPORTS, export):
             return True
-        lock = FillLock(getattr(self._context.storage, "path", None), "exporting")
+        lock = WorkLock(getattr(self._context.storage, "path", None), "exporting")
         if not lock.acquire():
             return False  # another process is writing the same files
         try:
@@ -151,12 +170,13 @@ class TransferWork:
                 work.fail(failure)
         return more
 
-    def _close_fills(self) -> None:
-        """Closes the temporary files of what is complete."""
+    def _close_fills(self) -> bool:
+        """Closes the temporary files of what is complete; nothing more is due for them."""
         restoring = self._context.catalog.restoring
         for name, is_fill in list(self._fills):
             if name not in restoring or (restoring[name].record.fill is not None) != is_fill:
                 self._fills.pop((name, is_fill)).close()
+        return False
 
     def drop_old(self) -> None:
         """Drops records after 90 days."""
