@@ -313,9 +313,9 @@ def test_result_is_exact_while_32_writers_of_both_designs_work(tmp_path: Path) -
     phases: list[str] = []
 
     def progress(at: Any) -> None:
-        if at.phase.startswith("waiting") and not phases:
+        if at.phase.startswith("waiting") and "waiting" not in phases:
             threading.Thread(target=deploy).start()
-        phases.append(at.phase)
+        phases.append(at.phase.partition(":")[0])
 
     with connect(file, durability="process") as backend:
         apply_design(Store(backend, new.design), progress=progress)
@@ -323,7 +323,7 @@ def test_result_is_exact_while_32_writers_of_both_designs_work(tmp_path: Path) -
         for thread in threads:
             thread.join()
     assert errors == []
-    assert any(phase.startswith("waiting") for phase in phases)
+    assert "waiting" in phases
     with connect(file, new.design, durability="process") as db:
         assert stored(db) == built_from_nothing(db, new)
 

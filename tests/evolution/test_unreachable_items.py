@@ -22,6 +22,7 @@ from partita import (
     Store,
     StoredItemInvalid,
     Table,
+    Unique,
     Was,
     connect,
     get,
@@ -34,6 +35,7 @@ from partita.evolution.apply import apply_design, roll_back
 from partita.evolution.diagnosis import diagnose
 from partita.evolution.migration_plan import plan_migration, plan_text
 from partita.evolution.unreachable_items import has_constants
+from partita.store.design_watch import own_design
 
 KEY = ("B#{shelf}", "BOOK#{number:3}")
 
@@ -89,6 +91,48 @@ UNREACHABLE: dict[str, tuple[dict[str, Any], str]] = {
         ),
     ),
 }
+
+
+def parcels(kind: str) -> tuple[Design, Any]:
+    """A version of a design of parcels: the earlier one, with an index, or with a unique code."""
+    table = Table("parcels", "pk", "sk", indexes=(Index("by_code", "ipk", "isk"),) if kind == "index" else ())
+    code = Annotated[str, Unique()] if kind == "unique" else str
+    keys = {"by_code": Keys("by_code", "CODE#{code}", "{weight:3}")} if kind == "index" else {}
+    body: dict[str, Any] = {"__annotations__": {"parcel": str, "code": code, "weight": int}, **keys}
+    made: Any = EntityMeta("Parcel", (Entity,), body, table=table, key=("PARCEL#{parcel}", "PARCEL"))
+    return prove("parcels", table), made
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "fault"),
+    [
+        ("index", {"code": "c", "weight": 5000}, "Parcel.weight: 5000 does not fit {:3} in the key"),
+        ("index", {"code": "c" * 3000, "weight": 1}, "Parcel.ipk: the key is longer than 2048 bytes"),
+        (
+            "unique",
+            {"code": "c" * 3000, "weight": 1},
+            "Parcel.code: it is too long: the key of its guard exceeds 2048 bytes",
+        ),
+    ],
+)
+def test_value_that_does_not_fit_a_new_key_blocks_the_design(kind: str, values: dict[str, Any], fault: str) -> None:
+    sentence = (
+        f"1 item of Parcel with a value that does not fit ({fault}): change it with a program of the earlier design, "
+        "give its part of the key more room, or leave such items out with when="
+    )
+    with connect("memory:") as backend:
+        design, parcel = parcels("earlier")
+        old = Store(backend, own_design(design))
+        old.create_tables()
+        old.create(parcel(parcel="wide", **values))
+        old.create(parcel(parcel="usual", code="d", weight=1))
+        new = Store(backend, own_design(parcels(kind)[0]), sleep=lambda _: None)
+        assert plan_migration(new).blocked == [sentence]
+        with pytest.raises(MigrationBlocked, match="1 item of Parcel with a value"):
+            apply_design(new)
+        old.delete(parcel(parcel="wide", **values))
+        apply_design(new)
+        assert not plan_migration(new).has_work
 
 
 NARROWER = [

@@ -1,5 +1,6 @@
 """The command `partita`: its commands, and errors as one line on standard error."""
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -64,7 +65,13 @@ for command in (
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs a command: that of the process, or of the arguments; an error of Partita is one line and status 2."""
     try:
-        app(arguments)
+        try:
+            app(arguments)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # `| head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still in the buffer
+        sys.exit(1)
     except KeyboardInterrupt as interrupt:
         print(f"\npartita: interrupted{interrupt}", file=sys.stderr)
         sys.exit(130)

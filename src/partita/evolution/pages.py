@@ -67,6 +67,7 @@ class PageItem(msgspec.Struct, frozen=True, gc=False):
     is_guard: bool = False
     is_expired: bool = False
     error: str = ""
+    fits: bool = True  # false for an item that is read and cannot be stored by the design
 
     @property
     def name(self) -> str:
@@ -167,7 +168,7 @@ def _judged(context: StoreContext, design: Design, removed: Removed, table: Tabl
     except StoredItemInvalid as error:
         return PageItem(table, key, item, size, model, error=error.reason)
     except InvalidValue as error:
-        return PageItem(table, key, item, size, model, error=str(error))
+        return PageItem(table, key, item, size, model, error=str(error), fits=False)
 
 
 def fetch_one_item(

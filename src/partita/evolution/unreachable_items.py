@@ -1,8 +1,8 @@
 """Items that programs of the earlier design read and those of the new one could not.
 
 They are under an earlier key that is not among the entity's `old_keys`, in a table that the entity has left, or have
-attributes in a form that nothing converts. A design with such items is not applied: its programs would work as if the
-items did not exist.
+attributes in a form that nothing converts, or values for which the key of an index or guard has no room. A design
+with such items is not applied: its programs would work as if the items did not exist.
 """
 
 import re
@@ -45,16 +45,17 @@ class UnreachableItems:
     def __init__(self, target: Target) -> None:
         self._keys = list(_earlier_keys(target))
         self._entities = set(_entities_with_other_attributes(target))
+        self._with_more_keys = set(_entities_with_more_keys(target))
         self._found: dict[str, float] = {}
 
     @property
     def are_possible(self) -> bool:
-        """Whether the design has changed in such a way."""
+        """Whether all items may be such, so that they are worth a pass before programs are locked out."""
         return bool(self._keys or self._entities)
 
     def add(self, items: Sequence[PageItem]) -> None:
         """Counts those among some items."""
-        for each in items if self.are_possible else ():
+        for each in items if self.are_possible or self._with_more_keys else ():
             reason = self._reason(each)
             if reason is not None:
                 self._found[reason] = self._found.get(reason, 0) + 1
@@ -68,6 +69,11 @@ class UnreachableItems:
             return None
         if each.model is None:
             return next((key.reason for key in self._keys if key.matches(each)), None)
+        if not each.fits and each.model.name in self._with_more_keys:
+            return (
+                f"of {each.model.name} with a value that does not fit ({each.error}): change it with a program of the "
+                "earlier design, give its part of the key more room, or leave such items out with when="
+            )
         if each.error and each.model.name in self._entities:
             return (
                 f"of {each.model.name} cannot be read any more ({each.error}): give the attribute a default, "
@@ -139,4 +145,13 @@ def _entities_with_other_attributes(target: Target) -> Iterator[str]:
             subject, _, rest = each.fact.partition(" ")
             entity = subject.partition(".")[0]
             if entity in before and rest in ("", "key"):
+                yield entity
+
+
+def _entities_with_more_keys(target: Target) -> Iterator[str]:
+    """The entities that get another key in an index, or another unique value, whose guard has it in its key."""
+    for name, record in target.records.items():
+        for each in fact_differences(record.facts, target.facts[name]):
+            entity, _, rest = each.fact.partition(" ")
+            if rest.startswith(("in ", "unique ")) and each.new is not None:
                 yield entity
