@@ -12,8 +12,8 @@ Deleted Design DesignError DesignMismatch DesignRecordInvalid Dimensions DynamoD
 EmbeddingRejected Embeddings Entity Expires F FileReplaced Get HandlerTransaction Highlight InKey Index Internal
 InvalidCursor InvalidTransaction InvalidTransition InvalidValue Item Items JobOutcome JobRun JobRunner JobRunning
 JobStatus JobTick Jobs Keys LeaseLost Limit LimitReached MigrationBlocked MissingExtra Nearest NoReply NotFound
-NotReady NotUnique OpenEnum OpenSearch Ordered OutcomeUnknown Owns Page PartitaError Pattern ProofError Query
-ReadOnlyStore ReferenceMissing References RehearsalFailed RejectionUnexplained ReservedKey RestoreFailed
+NotReady NotUnique OlderFileInUse OpenEnum OpenSearch Ordered OutcomeUnknown Owns Page PartitaError Pattern ProofError
+Query ReadOnlyStore ReferenceMissing References RehearsalFailed RejectionUnexplained ReservedKey RestoreFailed
 RestorePointMissing RetriesExhausted SearchRejected SearchResult SeedStep SentRequest ServiceRejected StillReferenced
 StorageBusy StorageClosed StorageError Store StoreError StoredAs StoredItemInvalid SumOf System Table TableNotFound
 TextFields TextFile TextIndex TextMatch TextPage Transaction TransferFailed Transitions Unique UnknownAttribute

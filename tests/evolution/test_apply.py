@@ -39,6 +39,7 @@ from partita.evolution.migration_plan import plan_migration
 from partita.store import design_watch
 from partita.store.design_watch import own_design
 from tests.evolution.shop import Shop, first, second
+from tests.timing import PATIENCE
 
 CUSTOMERS = 20
 PAUSE = 0.05  # seconds between the reads of a program that has nothing to write any more
@@ -302,7 +303,7 @@ def test_result_is_exact_while_32_writers_of_both_designs_work(tmp_path: Path) -
     for thread in threads:
         thread.start()
     for _ in threads:
-        assert connected.acquire(timeout=60)  # one that begins later would be rejected
+        assert connected.acquire(timeout=PATIENCE)  # one that begins later would be rejected
 
     def deploy() -> None:
         for seed in range(16, 32):

@@ -27,7 +27,7 @@ from partita.engine.catalog import SPACE
 from partita.engine.context import EngineContext
 from partita.engine.export_files import DataFile, ExportFiles, timestamp
 from partita.engine.export_filters import ExportFilter
-from partita.engine.gzip_blocks import GzipBlocks
+from partita.engine.gzip_blocks import GzipBlocks, give_way
 from partita.engine.history import recovery_newest_first
 from partita.engine.ion_text import ion_line
 from partita.engine.key_encoding import prefix_end
@@ -171,7 +171,7 @@ class ExportWork:
         """Writes some data files, each in a thread while the rows of the next one are read; true if there is more."""
         pending: deque[_NewFile] = deque()
         copied_to, is_first = self._export.copied_to, not self._export.files
-        with ThreadPoolExecutor(1, "partita-export") as thread, ExitStack() as opened:
+        with ThreadPoolExecutor(1, "partita-export", give_way) as thread, ExitStack() as opened:
             opened.callback(self._delete, pending)  # after an error, or where another process has gone on with it
             for left in reversed(range(STEP_FILES)):
                 new = self._read_file(thread, copied_to, is_first)
