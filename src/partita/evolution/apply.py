@@ -181,6 +181,7 @@ class _Application:
             raise
         finally:
             _RUNNING.discard(self._runner)
+            self.db.end_threads()
 
     def _give_up(self) -> None:
         """Lets the next run begin at once, if this one has begun; its lease would end by itself."""

@@ -5,7 +5,6 @@ another condition of its WHERE does not hold. Each is billed as an UpdateItem.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 import msgspec
@@ -22,7 +21,6 @@ from partita.store.flows import Flow
 from partita.store.retries import send_idempotent
 
 BATCH = 25
-BATCHES_AT_ONCE = 8
 
 
 class ItemUpdate(msgspec.Struct, frozen=True, gc=False):
@@ -46,8 +44,7 @@ def update_items(db: EvolutionStore, updates: Sequence[ItemUpdate]) -> list[bool
     batches = [updates[at : at + BATCH] for at in range(0, len(updates), BATCH)]
     if len(batches) <= 1:
         return run(updates)
-    with ThreadPoolExecutor(BATCHES_AT_ONCE, "partita-updates") as threads:
-        return [each for made in threads.map(run, batches) for each in made]
+    return [each for made in db.threads.map(run, batches) for each in made]
 
 
 def _batch_update(context: StoreContext, updates: Sequence[ItemUpdate]) -> Flow[list[bool]]:

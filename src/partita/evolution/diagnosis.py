@@ -77,7 +77,11 @@ def diagnose(
 
     DesignMismatch where data is to be repaired that has another design, MigrationBlocked where one is being applied.
     """
-    return _Doctor(db, repair, progress, items_per_second).run()
+    doctor = _Doctor(db, repair, progress, items_per_second)
+    try:
+        return doctor.run()
+    finally:
+        doctor.db.end_threads()
 
 
 class _Doctor:

@@ -1,5 +1,7 @@
 """The store of an application: it runs flows, and its design has a state of its own."""
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, TypeVar
 
 from partita.plan.design import Design
@@ -9,9 +11,22 @@ from partita.store.store import Store
 
 R = TypeVar("R")
 
+REQUESTS_AT_ONCE = 8
+
 
 class EvolutionStore(Store):
     """A store beside the program's, on the same tables."""
+
+    @cached_property
+    def threads(self) -> ThreadPoolExecutor:
+        """The threads that send several requests at a time."""
+        return ThreadPoolExecutor(REQUESTS_AT_ONCE, "partita-updates")
+
+    def end_threads(self) -> None:
+        """Ends them, if there are any; the next request of theirs begins others."""
+        threads = self.__dict__.pop("threads", None)
+        if threads is not None:
+            threads.shutdown()
 
     def run_flow(self, flow: Flow[R]) -> R:
         """Runs a flow on the store's backend."""
