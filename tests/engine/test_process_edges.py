@@ -485,17 +485,23 @@ def test_changed_number_of_a_change_is_an_error(path: str, key: str, capsys: pyt
     bench.engine.close()
 
 
+def bench_with_changes(path: str) -> Bench:
+    """An engine with 60 records in a change log, in several pages."""
+    bench = Bench(path)
+    bench.table("notes", "pk:S", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+    for number in range(60):
+        bench.put("notes", pk=f"k{number}", x="x" * 700)
+        bench.clock.now += 1000
+    return bench
+
+
 @pytest.mark.parametrize("bit", [0, 4, 7])
 @pytest.mark.parametrize("byte", [0, 3, 5, 6])
 def test_changed_number_in_an_inner_page_of_a_log_is_an_error(
     path: str, byte: int, bit: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It has no checksum, and leads searches to a wrong page."""
-    bench = Bench(path)
-    bench.table("notes", "pk:S", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
-    for number in range(60):
-        bench.put("notes", pk=f"k{number}", x="x" * 700)
-        bench.clock.now += 1000
+    bench = bench_with_changes(path)
     log = bench.engine._context.table("notes").record.changes
     written = stored_changes(bench, 0)
     bench.engine.close()
@@ -521,11 +527,7 @@ def test_changed_number_in_an_inner_page_of_a_log_is_an_error(
 
 
 def test_change_that_is_not_found_by_its_number_is_not_counted_as_removed(path: str) -> None:
-    bench = Bench(path)
-    bench.table("notes", "pk:S", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
-    for number in range(60):
-        bench.put("notes", pk=f"k{number}", x="x" * 700)
-        bench.clock.now += 1000
+    bench = bench_with_changes(path)
     log = bench.engine._context.table("notes").record.changes
     bench.engine.close()
     flip_in_inner_page(path, log, byte=3, bit=6, cell=2)

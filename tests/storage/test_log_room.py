@@ -1,4 +1,4 @@
-"""Zeros behind the end of a log: commits find room in it, and whoever reads the log ends before them."""
+"""Zeros at the end of a log: most commits do not extend the file, and recovery stops at the zeros."""
 
 import os
 import shutil

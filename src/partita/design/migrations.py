@@ -102,7 +102,7 @@ class Migration(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def _present(value: AttributeValue | None) -> AttributeValue | None:
-    """A stored value; a null is none."""
+    """The value that is stored, or None, which may also be stored as NULL."""
     return None if value is None or "NULL" in value else value
 
 

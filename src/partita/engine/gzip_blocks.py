@@ -23,7 +23,8 @@ from typing import Any
 
 from partita.crc import crc32
 
-NICE = 5
+NICE = 5  # of the threads that compress: the thread that reads is the slower one
+WAITING = 2  # blocks, so that neither waits when the other takes longer for one block
 LEVEL = 1  # of zlib: 6 takes more than twice the time for a tenth less; of isal: all take about as long
 _HEADER = struct.pack("<2sBBLBB", b"\x1f\x8b", 8, 0, 0, 4, 255)  # deflate, no name, no time, fastest, any system
 _EMPTY_LAST_BLOCK = b"\x03\x00"
@@ -66,7 +67,7 @@ class GzipBlocks:
         """Adds the next block; waits for a thread that is free."""
         self._checksum = crc32(block, self._checksum)
         self._length += len(block)
-        if len(self._running) == self._count + 2:
+        if len(self._running) == self._count + WAITING:
             self._collect()
         stream = self._zlib.compressobj(LEVEL, zlib.DEFLATED, _RAW)
         self._running.append((stream, self._threads.submit(stream.compress, block)))

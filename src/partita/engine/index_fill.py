@@ -13,12 +13,12 @@ the processes on one file the one that has the lock does it; the mark decides, t
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from partita.engine.context import EngineContext
+from partita.engine.row_blocks import first_rows
 from partita.engine.row_sorter import RUN_BYTES, RowSorter
 from partita.engine.schema import FillRecord, StoredTable, TableRecord
 from partita.engine.snapshots import bounded_rows
@@ -128,12 +128,7 @@ class IndexFill:
 
 def bounded_slice(rows: Iterator[tuple[bytes, Row]]) -> Iterator[tuple[bytes, Row]]:
     """The rows of one transaction."""
-    size = 0
-    for key, row in islice(rows, ADDED_ROWS):
-        yield key, row
-        size += len(row.value)
-        if size >= ADDED_BYTES:
-            return
+    return first_rows(rows, ADDED_ROWS, ADDED_BYTES)
 
 
 def _moved(record: TableRecord, index: str, reached: bytes | None) -> TableRecord:

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from partita.storage.contract import Row
 
@@ -15,6 +16,16 @@ def pack_rows(rows: Iterable[tuple[bytes, Row]]) -> bytes:
     [(b'k', Row(weight=3, value=b'{}'))]
     """
     return b"".join(_ENTRY.pack(len(key), row.weight, len(row.value)) + key + row.value for key, row in rows)
+
+
+def first_rows(rows: Iterator[tuple[bytes, Row]], count: int, size: int) -> Iterator[tuple[bytes, Row]]:
+    """The next rows: at most `count`, and no more once their values have `size` bytes."""
+    taken = 0
+    for key, row in islice(rows, count):
+        yield key, row
+        taken += len(row.value)
+        if taken >= size:
+            return
 
 
 def unpack_rows(content: bytes) -> Iterator[tuple[bytes, Row]]:

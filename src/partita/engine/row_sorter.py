@@ -8,10 +8,9 @@ import os
 import tempfile
 from collections.abc import Iterator
 from heapq import merge
-from itertools import islice
 from typing import IO
 
-from partita.engine.row_blocks import pack_rows, unpack_rows
+from partita.engine.row_blocks import first_rows, pack_rows, unpack_rows
 from partita.errors import StorageError
 from partita.storage.contract import Row
 
@@ -63,7 +62,7 @@ class RowSorter:
             self._file = tempfile.TemporaryFile(dir=self._folder, prefix="partita-")  # noqa: SIM115 - closed by `close`
         rows = ((key, self._rows[key]) for key in sorted(self._rows))
         run: list[_Block] = []
-        while block := pack_rows(_rows_of_block(rows)):
+        while block := pack_rows(first_rows(rows, _BLOCK_ROWS, _BLOCK_BYTES)):
             self._file.write(block)
             run.append((self._end, len(block)))
             self._end += len(block)
@@ -85,12 +84,3 @@ class RowSorter:
         if self._file is not None:
             self._file.close()
             self._file = None
-
-
-def _rows_of_block(rows: Iterator[tuple[bytes, Row]]) -> Iterator[tuple[bytes, Row]]:
-    size = 0
-    for key, row in islice(rows, _BLOCK_ROWS):
-        yield key, row
-        size += len(row.value)
-        if size >= _BLOCK_BYTES:
-            return

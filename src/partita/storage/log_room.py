@@ -6,8 +6,9 @@ as long as before, so only the first 64 MB pay. This spares them most of it:
 
     log   frames of commits | zeros, half a megabyte or more | end of the file
 
-Zeros are no frames: whoever reads the log, after a crash too, ends before them, as before the frames of an earlier log.
-They are written by the holder of SQLite's write lock, so nobody else is writing frames there.
+Zeros are not a valid frame. SQLite stops reading the log at the first invalid frame, after a crash too, as it does
+where frames of an earlier log follow. The zeros are written by the holder of SQLite's write lock, so nobody else is
+writing frames there.
 """
 
 import os

@@ -14,7 +14,7 @@ def key_to(space: str, key: bytes) -> Any:
 
 
 def key_from(space: str, stored: Any) -> Any:
-    """The key of a stored row; of a damaged one in a log, any value that does not match its checksum."""
+    """The key of a stored row; None for a damaged one that is not a number of a log."""
     if not is_log(space):
         return stored
     return stored.to_bytes(KEY_BYTES, "big") if type(stored) is int and stored >= 0 else None
